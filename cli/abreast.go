@@ -48,7 +48,7 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 	if e.asked != "" {
 		variables = []string{programVariable + "=" + e.asked}
 	}
-	args := append(c.stretches(), "--workers", "1")
+	args := append(c.batchArgs(), "--workers", "1")
 	g, start := &Gathered{}, time.Now()
 	sum, traces, err := batch.Abreast{
 		Programs: n,
@@ -83,7 +83,7 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 	return g, nil
 }
 
-// stretches returns the arguments with which a program makes batches of the campaign.
-func (c *runCmd) stretches() []string {
-	return append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--stretches")
+// batchArgs returns the arguments with which a program makes batches of the campaign.
+func (c *runCmd) batchArgs() []string {
+	return append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--batches")
 }

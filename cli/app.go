@@ -92,7 +92,7 @@ the machine's memory.`
 // variables are the values that help texts refer to, so that the help matches the code.
 var variables = kong.Vars{
 	"version":   lockstep.Version,
-	"tries":     fmt.Sprint(shrink.DefaultAttempts),
+	"attempts":  fmt.Sprint(shrink.DefaultAttempts),
 	"shrinkFor": artifact.DefaultShrinkFor.String(),
 	"runs":      fmt.Sprint(defaultRuns),
 	"usual":     usualStrategy,

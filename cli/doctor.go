@@ -22,7 +22,8 @@ type doctorCmd struct {
 
 // Help returns the longer help.
 func (doctorCmd) Help() string {
-	return "Nothing of it is needed to explore the targets that are linked in.\n\nExit status 0: all of it is there, 1: something is missing.\n\nExample:\n  lockstep doctor"
+	return "Nothing of it is needed to explore the targets that are linked in.\n\nExit status 0: all of it is " +
+		"there, 1: something is missing.\n\nExample:\n  lockstep doctor"
 }
 
 // needed is a program that a part of Lockstep needs.

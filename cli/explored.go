@@ -14,7 +14,7 @@ type explored struct {
 	Nodes     *int     `placeholder:"N" help:"Number of nodes."`
 	Set       []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
 	Steps     int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle    *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
+	Settle    *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is checked; the target's unless given."`
 	Seed      uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
 	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic: repeating a run is then a best effort."`
 	Workers   int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`

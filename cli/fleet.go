@@ -50,7 +50,7 @@ type Gathered struct {
 // elsewhere lets a fleet make the runs, if the user asked for one, and gathers the results. Where another program has
 // the target, that program takes over with the results.
 func (c *runCmd) elsewhere(e *Env) error {
-	if c.Fleet == "" || c.Stretches {
+	if c.Fleet == "" || c.Batches {
 		return nil
 	}
 	if c.NoOverlay {
@@ -70,7 +70,7 @@ func (c *runCmd) elsewhere(e *Env) error {
 	}
 	g, err := e.app.Fleet(
 		e,
-		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For},
+		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.batchArgs(), For: c.For},
 	)
 	if err != nil {
 		return err

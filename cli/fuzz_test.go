@@ -279,7 +279,7 @@ func TestLargeTraces(t *testing.T) {
 	}
 	long, about := steps(90_000)
 	for name, c := range map[string][2]string{
-		"values that are almost told": {header +
+		"values that are almost valid": {header +
 			strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000),
 			`,"nodes":[1],"values":` + string(list)},
 		"about every step": {header + long, `,"about":` + about},

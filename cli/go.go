@@ -15,7 +15,8 @@ type goCmd struct {
 
 // Help returns the longer help.
 func (goCmd) Help() string {
-	return "Programs built with it that use package net in a bubble have their sockets in memory, and their runs repeat exactly.\n\n" +
+	return "Programs built with it that use package net in a bubble have their sockets in memory, and their runs " +
+		"repeat exactly.\n\n" +
 		"Example:\n  lockstep go test ./..."
 }
 

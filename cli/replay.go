@@ -64,7 +64,7 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 			r.Trace,
 			h.Target,
 			strings.Join(e.app.names(), ", "),
-			r.who(h),
+			r.origin(h),
 		)
 	}
 	if at.program != nil {
@@ -92,8 +92,8 @@ func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
 	return []string{target.VersionKey + "=" + version}
 }
 
-// who names the program that would have the trace's target.
-func (r *recorded) who(h *trace.Header) string {
+// origin names the program that would have the trace's target.
+func (r *recorded) origin(h *trace.Header) string {
 	if _, program, ok := strings.Cut(h.Tool, " "); ok && checkName("program", program) == nil {
 		return fmt.Sprintf("the trace was made by %s, which --program %s builds and asks", program, quoted(program))
 	}
@@ -184,7 +184,8 @@ type replayCmd struct {
 
 // Help returns the longer help.
 func (replayCmd) Help() string {
-	return "Exit status 1: the run fails, or the system does not repeat itself.\n\nExample:\n  lockstep replay lockstep-out/smr-bug-prefix-seed0-run6.trace"
+	return "Exit status 1: the run fails, or the system does not repeat itself.\n\nExample:\n  lockstep replay " +
+		"lockstep-out/smr-bug-prefix-seed0-run6.trace"
 }
 
 // replayed is the JSON output of a replay.
@@ -246,8 +247,8 @@ func (c *replayCmd) Run(e *Env) error {
 type shrinkCmd struct {
 	recorded
 	Out      string        `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
-	Attempts int           `placeholder:"N" help:"Most runs to make; 0 is ${tries}."`
-	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
+	Attempts int           `placeholder:"N" help:"Most runs to make; 0 is ${attempts}."`
+	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
 	JSON     bool          `name:"json" help:"Print one JSON object."`
 }
 
@@ -331,7 +332,8 @@ type explainCmd struct {
 
 // Help returns the longer help.
 func (explainCmd) Help() string {
-	return "Any trace is drawn. A run that is not in lock-step rounds is rewritten into an equivalent one that is, where\n" +
+	return "Any trace is drawn. A run that is not in lock-step rounds is rewritten into an equivalent one that is, " +
+		"where\n" +
 		"this program knows its target and there is one; otherwise the first delivery that breaks the rounds is named.\n" +
 		"Nothing is built and no program is started, unless --program or --set asks for it.\n\nExamples:\n" +
 		"  lockstep explain lockstep-out/smr-bug-prefix-seed0-run6.trace --html run.html"

@@ -33,7 +33,7 @@ type runCmd struct {
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
 	NoShrink          bool          `help:"Keep the first finding as it was found."`
-	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
+	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
 	Closure           bool          `help:"Count how often late messages change a state, by type."`
 	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
 	Operations        []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
@@ -46,7 +46,7 @@ type runCmd struct {
 	JSON              bool          `name:"json" help:"Print one JSON object."`
 	Fleet             string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
 	TokenFile         string        `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"With --fleet: the file with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
-	Stretches         bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
+	Batches           bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
 	FromFile          bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
 	Allow             []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
@@ -105,7 +105,7 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if c.Stretches {
+	if c.Batches {
 		share(plan.Workers)
 		return batch.Serve(e.Ctx, plan, batch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
 	}

@@ -75,8 +75,8 @@ func (c *runCmd) control(e *Env, plan lockstep.Plan, sum *campaign.Campaign) err
 	return err
 }
 
-// retell stores one run of a guided campaign with a page and with what the scenario did at each moment. The run is the
-// first finding, or else the first run.
+// fromTrace stores one run of a guided campaign with a page and with what the scenario did at each moment. The run is
+// the first finding, or else the first run.
 func (c *runCmd) fromTrace(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	if c.Scenario == "" {
 		return nil

@@ -82,7 +82,7 @@ func TestFindingsSurviveAKill(t *testing.T) {
 			}
 			_ = c.Wait() // an error is expected: the process was killed
 			if len(before) < 5 {
-				t.Fatalf("%d findings were stored while the campaign went on", len(before))
+				t.Fatalf("%d findings were stored while the campaign was running", len(before))
 			}
 			after := stored()
 			if len(after) < len(before) || len(after) > lockstep.DefaultKeep {

@@ -84,7 +84,8 @@ func independent(plan lockstep.Plan) error {
 	terms, err := plan.Strategy.Fit(info)
 	if err == nil && (terms.Sequential || terms.Lineages > 0) {
 		return fmt.Errorf(
-			"--strategy %s learns from run to run, so that no run can be made alone; allowed are strategies whose runs are independent",
+			"--strategy %s learns from run to run, so that no run can be made alone; allowed are strategies whose runs "+
+				"are independent",
 			plan.Strategy,
 		)
 	}

@@ -59,7 +59,8 @@ func (e *Env) CheckNamed(name string, set []string, allow Allow) error {
 		pkg, _ := splitPackage(name)
 		if !slices.Contains(allow.Programs, pkg) {
 			return fmt.Errorf(
-				"the target %q is a package, and a file may name only registered targets (%s): give --program %s to build and run it",
+				"the target %q is a package, and a file may name only registered targets (%s): give --program %s to build "+
+					"and run it",
 				name,
 				strings.Join(e.app.names(), ", "),
 				quoted(pkg),

@@ -61,7 +61,7 @@ func (a at) view(ctx context.Context) (view, error) {
 type serveCmd struct {
 	Listen string `default:"127.0.0.1:4222" placeholder:"HOST:PORT" help:"Where workers connect (${default}: this machine only)."`
 	Page   string `default:"127.0.0.1:4280" placeholder:"HOST:PORT" help:"Where the page is; empty: nowhere (${default})."`
-	Dir    string `default:"lockstep-fleet" placeholder:"DIR" help:"Where the fleet's files are: a server that is started again goes on (${default})."`
+	Dir    string `default:"lockstep-fleet" placeholder:"DIR" help:"Where the fleet's files are: a restarted server continues there (${default})."`
 	NATS   string `placeholder:"URL" help:"Use the NATS server there, which must have JetStream, instead of one of our own."`
 
 	TokenFile     string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the work token, which runs programs; otherwise the variable LOCKSTEP_FLEET_TOKEN has it, or one is made and kept in DIR."`

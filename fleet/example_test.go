@@ -43,7 +43,7 @@ func Example() {
 	others.Go(func() { _ = worker.Join(ctx) })
 
 	file, variables, _ := self("", nil)
-	args := []string{"run", "smr-bug", "--runs", "1000", "--seed", "7", "--stretches"}
+	args := []string{"run", "smr-bug", "--runs", "1000", "--seed", "7", "--batches"}
 	program, err := batch.Start(ctx, file, args, variables...) // the program describes the campaign
 	if err != nil {
 		panic(err)

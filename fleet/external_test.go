@@ -64,8 +64,8 @@ func TestExternal(t *testing.T) {
 	} {
 		n, dir := external(t, c.change), t.TempDir()
 		url := "nats://" + c.user + n.Addr().String()
-		if _, err := Serve(t.Context(), Config{NATS: url, Token: "mistaken", Dir: dir}); err == nil ||
-			strings.Contains(err.Error(), "mistaken") ||
+		if _, err := Serve(t.Context(), Config{NATS: url, Token: "misspelled", Dir: dir}); err == nil ||
+			strings.Contains(err.Error(), "misspelled") ||
 			!strings.Contains(err.Error(), "does not know this token") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -83,7 +83,7 @@ type Ledger struct {
 
 	arrived map[int]*Part // by their first run, until all parts before them have arrived
 	changed bool          // since the ledger was written
-	told    map[int]bool  // the first runs of the batches known to be in the queue
+	queued  map[int]bool  // the first runs of the batches that are in the queue
 	cleared bool          // the remaining batches of the campaign were removed from the queue
 }
 
@@ -96,7 +96,7 @@ func newLedger(job Job) *Ledger {
 const slice = 256
 
 // Sizes of batches. The first ones are small, because the duration of a run is unknown; later ones take about a second.
-// Towards the end they get shorter, so that all workers end at about the same time, but not shorter than a leastShare
+// Toward the end they get shorter, so that all workers end at about the same time, but not shorter than a leastShare
 // of a second.
 const (
 	firstBatch = 4

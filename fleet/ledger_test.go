@@ -125,7 +125,7 @@ func TestLedger(t *testing.T) {
 				written = again(t, l)
 			case 1: // a worker makes a waiting batch, or repeats one that was made
 				if len(l.Out) > 0 {
-					sent = append(sent, partOf(t, runner, l.Job, rapid.SampledFrom(l.Out).Draw(t, "stretch"), store))
+					sent = append(sent, partOf(t, runner, l.Job, rapid.SampledFrom(l.Out).Draw(t, "batch"), store))
 				}
 			case 2:
 				if len(sent) > 0 {
@@ -185,7 +185,7 @@ func TestSizes(t *testing.T) {
 	}
 	l.Speed, l.Next = 100, 0
 	ends := 0
-	for { // towards the end no worker has much more work than the others
+	for { // toward the end no worker has much more work than the others
 		left := 1_000_000 - l.Next
 		a, ok := l.give(4)
 		if !ok {
@@ -200,7 +200,7 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	if ends < 20 || l.Next != 1_000_000 {
-		t.Errorf("%d stretches at the end, up to run %d", ends, l.Next)
+		t.Errorf("%d batches at the end, up to run %d", ends, l.Next)
 	}
 	l.Job.For = 3 * time.Second
 	if l.passes(2 * time.Second); l.Job.Ended != "" {

@@ -158,7 +158,7 @@ func TestOrders(t *testing.T) {
 // A campaign ends, with the reason, after too many parts of one batch were rejected.
 func TestAttempts(t *testing.T) {
 	l, p, store := oneBatch(t, invalid)
-	l.told = map[int]bool{0: true}
+	l.queued = map[int]bool{0: true}
 	for i := 1; i <= maxAttempts; i++ {
 		if l.Job.Ended != "" {
 			t.Fatalf("it ended after %d", i-1)
@@ -167,7 +167,7 @@ func TestAttempts(t *testing.T) {
 		if err == nil {
 			t.Fatal("it was taken")
 		}
-		if l.reject(p.First, p.Worker, err); l.told[0] || i < maxAttempts && len(l.waiting()) != 1 {
+		if l.reject(p.First, p.Worker, err); l.queued[0] || i < maxAttempts && len(l.waiting()) != 1 {
 			t.Error("the batch is not given out again")
 		}
 	}

@@ -164,7 +164,8 @@ func forward(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = fmt.Fprintf(
 		w,
-		"<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">The page of the fleet</a>\n",
+		"<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a "+
+			"href=\"%s\">The page of the fleet</a>\n",
 		path,
 		path,
 	)
@@ -402,7 +403,7 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 			"Different states of a campaign, estimated.",
 			func(c campaign.FleetCampaign) float64 { return float64(c.Result.States) },
 		},
-		{"campaign_running", "Whether a campaign goes on.", func(c campaign.FleetCampaign) float64 {
+		{"campaign_running", "Whether a campaign is running.", func(c campaign.FleetCampaign) float64 {
 			if c.State == "running" {
 				return 1
 			}

@@ -286,7 +286,7 @@ func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
 				if c.KeepGoing {
 					args = append(args, "--keep-going")
 				}
-				args = append(args, "--seed", strconv.FormatUint(seed, 10), "--stretches")
+				args = append(args, "--seed", strconv.FormatUint(seed, 10), "--batches")
 				list = append(list, cli.Elsewhere{Target: c.Target, Set: c.Set, Args: args, For: limit})
 				names = append(names, c.Name)
 			}

@@ -61,7 +61,7 @@ func TestPlanNames(t *testing.T) {
 		{"baseline: .profile\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
 	} {
 		file := planFile(t, "name: x\n"+c.plan+"\n")
-		args := append([]string{"fleet", "run", file, "--fleet", "nats://nobody@127.0.0.1:1"}, c.flags...)
+		args := append([]string{"fleet", "run", file, "--fleet", "nats://user@127.0.0.1:1"}, c.flags...)
 		cmd := command(t, args...)
 		text, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(text), c.want) ||
@@ -123,8 +123,10 @@ func hostilePlans() map[string]string {
 		good + strings.Repeat("# x\n", 100_000): "a plan has at most 262144 bytes",
 		"name: x\ncampaigns: [{target: smr, runs: 1, seeds: [" + strings.Repeat("1,", 1001) +
 			"]}]": "there are more than 1000 campaigns",
-		"name: x\nstop: {failure-rate: 1e-300}\ncampaigns: [{target: smr}]":        "stop.failure-rate is 1e-300, allowed is 0 (no rule), or 1e-09 and more",
-		"name: x\ncampaigns: [{target: smr, runs: 9000000000000000000}]":           "campaigns[0]: allowed are 2147483647 runs, 1000000 steps and 64 nodes",
+		"name: x\nstop: {failure-rate: 1e-300}\ncampaigns: [{target: smr}]": "stop.failure-rate is 1e-300, " +
+			"allowed is 0 (no rule), or 1e-09 and more",
+		"name: x\ncampaigns: [{target: smr, runs: 9000000000000000000}]": "campaigns[0]: allowed are " +
+			"2147483647 runs, 1000000 steps and 64 nodes",
 		"name: x\ncampaigns: [{target: smr, runs: 1, steps: 9000000000000000000}]": "campaigns[0]: allowed are",
 		"name: x\ncampaigns: [{target: " + strings.Repeat("s", 5000) +
 			", runs: 1}]": "campaigns[0]: \"ssss",
@@ -157,8 +159,10 @@ func FuzzPlan(f *testing.F) {
 		}
 	}
 	f.Add(
-		"name: nightly\nfor: 5h\nstop: {confidence: 0.95, failure-rate: 1e-6}\nbaseline: baseline.json\nregressions: [\"traces/*.trace\"]\n" +
-			"campaigns:\n  - {name: log, target: smr, strategies: [uniform, walk]}\n  - {name: etcd, target: etcdraft, set: [version=v3.6.0], seeds: [1, 2], nodes: 3, steps: 10, runs: 7}\n",
+		"name: nightly\nfor: 5h\nstop: {confidence: 0.95, failure-rate: 1e-6}\nbaseline: baseline.json\nregressions: " +
+			"[\"traces/*.trace\"]\n" +
+			"campaigns:\n  - {name: log, target: smr, strategies: [uniform, walk]}\n  - {name: etcd, target: etcdraft, " +
+			"set: [version=v3.6.0], seeds: [1, 2], nodes: 3, steps: 10, runs: 7}\n",
 	)
 	f.Add("name: x\ncampaigns:\n- target: smr\n  runs: 1\n  set:\n  - a=b\n")
 	f.Add(strings.Repeat("[", 1000))

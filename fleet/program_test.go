@@ -32,7 +32,8 @@ func own(t *testing.T, text string) (dir string, env []string) {
 	_, requires, _ := strings.Cut(string(mod), "\n\nrequire (")
 	for name, text := range map[string]string{
 		"go.sum": string(sum),
-		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep v0.1.0\n\nrequire (%s\n"+
+		"go.mod": fmt.Sprintf("module example.com/mine\n\ngo 1.26.0\n\nrequire github.com/lockstep-go/lockstep v0.1.0\n"+
+			"\nrequire (%s\n"+
 			"replace github.com/lockstep-go/lockstep => %s\n", requires, root),
 		"check/main.go": text,
 	} {

@@ -53,7 +53,7 @@ func (l *Ledger) reject(first int, worker string, why error) {
 		l.Attempts = map[int]int{}
 	}
 	l.Attempts[first]++
-	delete(l.told, l.Out[at].First)
+	delete(l.queued, l.Out[at].First)
 	if n := l.Attempts[first]; n >= maxAttempts {
 		last := l.Quarantine[len(l.Quarantine)-1]
 		l.end(

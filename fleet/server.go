@@ -134,7 +134,7 @@ func (s *Server) embed() error {
 	n.Start()
 	if !n.ReadyForConnections(20 * time.Second) {
 		n.Shutdown()
-		return fmt.Errorf("nobody can connect to %s: is another server there?", s.config.Listen)
+		return fmt.Errorf("the server cannot be reached at %s: is another server there?", s.config.Listen)
 	}
 	s.local = "nats://" + reachable(n.Addr(), "127.0.0.1")
 	host, _ = os.Hostname()

@@ -80,7 +80,7 @@ func given(t *testing.T, s *Server, args ...string) *Ledger {
 // jobOfArgs returns the job of a command line.
 func jobOfArgs(t *testing.T, args ...string) Job {
 	t.Helper()
-	args = append([]string{"run"}, append(args, "--stretches")...)
+	args = append([]string{"run"}, append(args, "--batches")...)
 	self, variables, err := thisProgram("", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -199,8 +199,8 @@ func TestOtherBuild(t *testing.T) {
 	}}
 	job := jobOfArgs(t, "smr", "--runs", "10")
 	job.Hello.Program = "0000000000000000"
-	told := make(chan string, 100)
-	w.Log = func(line string) { told <- line }
+	lines := make(chan string, 100)
+	w.Log = func(line string) { lines <- line }
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { _ = w.Join(ctx) })
@@ -214,7 +214,7 @@ func TestOtherBuild(t *testing.T) {
 	if _, err := c.Give(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	for line := range told {
+	for line := range lines {
 		if strings.Contains(line, "refused") {
 			if !strings.Contains(line, "this is another program") || !strings.Contains(line, job.Hello.Program) {
 				t.Error(line)
@@ -391,7 +391,7 @@ func TestPage(t *testing.T) {
 	finding := fmt.Sprintf("finding/000001/%d", s.ledgers.ledgers["000001"].Findings[0].Run)
 	for _, path := range []string{"", "metrics", "events", "campaign/000001", finding} {
 		if status, text := get(path, "wrong"); status != http.StatusUnauthorized || strings.Contains(text, "smr") {
-			t.Errorf("%s was shown to somebody: %d", path, status)
+			t.Errorf("%s was shown without a token: %d", path, status)
 		}
 	}
 	for path, want := range map[string]string{"": `href="./` + finding + `"`,

@@ -28,7 +28,7 @@ const (
 	gone     = 10 * time.Second // a worker is gone if it has not reported for this time
 )
 
-// books are the ledgers of all campaigns, and the known workers. One goroutine updates them; others only read.
+// ledgers are the ledgers of all campaigns, and the known workers. One goroutine updates them; others only read.
 type ledgers struct {
 	*store
 	log      func(string)
@@ -46,7 +46,7 @@ type ledgers struct {
 	panicked string
 }
 
-// openBooks reads the ledgers and subscribes to messages.
+// openLedgers reads the ledgers and subscribes to messages.
 func openLedgers(ctx context.Context, s *store, log func(string)) (*ledgers, error) {
 	b := &ledgers{store: s, log: log, parts: make(chan jetstream.Msg, 1024), commands: make(chan *nats.Msg, 64),
 		ledgers: map[string]*Ledger{}, staff: map[string]Report{}, seen: map[string]time.Time{}}
@@ -63,7 +63,7 @@ func openLedgers(ctx context.Context, s *store, log func(string)) (*ledgers, err
 	consumer, err := s.js.CreateOrUpdateConsumer(
 		ctx,
 		partStream,
-		jetstream.ConsumerConfig{Durable: "books", AckPolicy: jetstream.AckExplicitPolicy,
+		jetstream.ConsumerConfig{Durable: "ledgers", AckPolicy: jetstream.AckExplicitPolicy,
 			AckWait: timeout, MaxAckPending: 1 << 16},
 	)
 	if err != nil {
@@ -219,7 +219,7 @@ func (b *ledgers) turn(ctx context.Context, passed time.Duration, over bool) {
 			b.log(fmt.Sprintf("campaign %s could not be written: %v", l.Job.ID, err))
 			continue // the next turn retries
 		}
-		b.tell(ctx, l, over)
+		b.enqueue(ctx, l, over)
 	}
 	for _, m := range b.acks {
 		if p := m.Subject(); b.added(p) {
@@ -316,27 +316,27 @@ func (b *ledgers) write(ctx context.Context, l *Ledger) error {
 	return nil
 }
 
-// tell puts the batches of a campaign into the queue. By default these are the new ones; again makes it put all, since
-// the queue ignores duplicates. It removes the batches of a campaign that has ended.
-func (b *ledgers) tell(ctx context.Context, l *Ledger, again bool) {
+// enqueue puts the batches of a campaign into the queue. By default these are the new ones; again makes it put all,
+// since the queue ignores duplicates. It removes the batches of a campaign that has ended.
+func (b *ledgers) enqueue(ctx context.Context, l *Ledger, again bool) {
 	if l.Job.Ended != "" {
 		if !l.cleared {
 			b.clear(ctx, l)
 		}
 		return
 	}
-	if l.told == nil || again {
-		l.told = map[int]bool{}
+	if l.queued == nil || again {
+		l.queued = map[int]bool{}
 	}
 	for _, ask := range l.waiting() {
-		if l.told[ask.First] {
+		if l.queued[ask.First] {
 			continue
 		}
 		if err := b.publish(ctx, workSubject(l.Job, ask.First), Work{Campaign: l.Job.ID, Ask: ask}); err != nil {
 			b.log(fmt.Sprintf("campaign %s: work could not be given out: %v", l.Job.ID, err))
 			return // the next turn retries
 		}
-		l.told[ask.First] = true
+		l.queued[ask.First] = true
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Server) tokens() (err error) {
 	case !plain(s.ViewToken) || s.config.NATS == "" && !plain(s.Token):
 		return fmt.Errorf("a token of the fleet: allowed are at most %d letters, digits and -", mostName)
 	case s.Token == s.ViewToken:
-		return errors.New("the work token and the view token are the same: who may look could run programs")
+		return errors.New("the work token and the view token are the same: a viewer of the page could run programs")
 	case s.config.NATS == "":
 		return checkListen("--listen", s.config.Listen, "work", s.Token)
 	}

@@ -173,7 +173,8 @@ func TestTokenLeavesAddress(t *testing.T) {
 // Beyond the loopback the server refuses a token that can be guessed, before it listens.
 func TestShortTokens(t *testing.T) {
 	for want, c := range map[string]Config{
-		"--listen 0.0.0.0:0 is not on the loopback: the work token must have at least 16 characters, it has 5": {Listen: "0.0.0.0:0", Token: "short"},
+		"--listen 0.0.0.0:0 is not on the loopback: the work token must have at least 16 characters, it " +
+			"has 5": {Listen: "0.0.0.0:0", Token: "short"},
 		"are the same":   {Listen: "127.0.0.1:0", Token: "one", ViewToken: "one"},
 		"allowed are":    {Listen: "127.0.0.1:0", Token: "a b"},
 		"missing port":   {Listen: "localhost"},

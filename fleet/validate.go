@@ -130,7 +130,8 @@ func (l *Ledger) checkOrigin(p *Part) error {
 			h.Version,
 		)
 	case !l.asked(p.Ask):
-		return fmt.Errorf("nobody asked for runs %d to %d with %d findings before them", p.First, p.End-1, p.Ask.Found)
+		return fmt.Errorf("the server did not ask for runs %d to %d with %d findings before "+
+			"them", p.First, p.End-1, p.Ask.Found)
 	case len(p.Worker) > maxName:
 		return fmt.Errorf("the name of the worker has %d bytes, at most %d are allowed", len(p.Worker), maxName)
 	case p.ElapsedMS < 0:

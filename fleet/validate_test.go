@@ -131,7 +131,7 @@ func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]batch.Trace) {
 // A part that was not requested, or that is impossible, is rejected and changes nothing. The ledger accepts the correct
 // part after it.
 func TestCheckPart(t *testing.T) {
-	for name, spoil := range map[string]func(*Part){
+	for name, corrupt := range map[string]func(*Part){
 		"version":       func(p *Part) { p.Version = "0.0.1" },
 		"program":       func(p *Part) { p.Program = "fedcba9876543210" },
 		"elsewhere":     func(p *Part) { p.First, p.End = p.First+1000, p.End+1000 },
@@ -163,7 +163,7 @@ func TestCheckPart(t *testing.T) {
 		"messages":          func(p *Part) { p.Result.Messages = 1 << 60 },
 		"requests":          func(p *Part) { p.Result.Requests = -1 },
 		"virtual":           func(p *Part) { p.Result.Virtual = -1 },
-		"quiet":             func(p *Part) { p.Result.IdleRuns = 1000 },
+		"idle":              func(p *Part) { p.Result.IdleRuns = 1000 },
 		"inconclusive":      func(p *Part) { p.Result.Inconclusive = -1 },
 		"rechecked":         func(p *Part) { p.Result.Rechecked = 1000 },
 		"stalls":            func(p *Part) { p.Result.Stalls = -1 },
@@ -220,7 +220,7 @@ func TestCheckPart(t *testing.T) {
 		l, p, store := oneBatch(t, passes)
 		good := testPart(t, l.Job, p.Ask, passes, store)
 		before := text(t, l)
-		spoil(p)
+		corrupt(p)
 		if err := l.take(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 ||
 			text(t, l) != before {
 			t.Errorf("%s: it was taken, or changed something: %v", name, err)
@@ -243,7 +243,7 @@ func text(t testing.TB, v any) string {
 
 // A finding must belong to one of the runs, and must have that run's trace.
 func TestCheckFindings(t *testing.T) {
-	for name, spoil := range map[string]func(*Part, map[int]batch.Trace){
+	for name, corrupt := range map[string]func(*Part, map[int]batch.Trace){
 		"run before": func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Run = -1 },
 		"run after":  func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Run = 4 },
 		"property":   func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Finding.Property = "" },
@@ -288,7 +288,7 @@ func TestCheckFindings(t *testing.T) {
 			x.Pictures = slices.Clone(x.Pictures)
 			fresh[run] = x
 		}
-		spoil(p, fresh)
+		corrupt(p, fresh)
 		if err := l.take(p, stored(fresh)); err == nil || len(l.arrived) > 0 {
 			t.Errorf("%s: it was taken", name)
 		}

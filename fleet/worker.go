@@ -273,8 +273,8 @@ func (w *Worker) program(ctx context.Context, job Job) (*batch.Program, error) {
 		return p, nil
 	}
 	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target ||
-		job.Args[n-1] != "--stretches" {
-		return nil, fmt.Errorf("it does not ask for stretches of %q: %q", job.Target, job.Args)
+		job.Args[n-1] != "--batches" {
+		return nil, fmt.Errorf("it does not ask for batches of %q: %q", job.Target, job.Args)
 	}
 	file, variables, err := w.Program(job.Target, job.Set)
 	if err != nil {
@@ -335,7 +335,7 @@ func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	}
 	delivery, err := m.Metadata()
 	if err == nil {
-		err = w.stretches(ctx, job, work.Ask, delivery.NumDelivered >= attempts)
+		err = w.makeBatch(ctx, job, work.Ask, delivery.NumDelivered >= attempts)
 	}
 	switch {
 	case err == nil:
@@ -346,7 +346,7 @@ func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	}
 }
 
-// goesOn reports whether a campaign has not ended.
+// continues reports whether a campaign has not ended.
 func (w *Worker) continues(id string) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -354,11 +354,11 @@ func (w *Worker) continues(id string) bool {
 	return ok
 }
 
-// tries is the number of attempts at a batch before its failure ends the campaign.
+// attempts is the number of attempts at a batch before its failure ends the campaign.
 const attempts = 3
 
-// stretches makes a batch: in one piece or, if the strategy learns, from the campaign's beginning in slices.
-func (w *Worker) stretches(ctx context.Context, job Job, ask batch.Ask, last bool) error {
+// makeBatch makes a batch: in one piece or, if the strategy learns, from the campaign's beginning in slices.
+func (w *Worker) makeBatch(ctx context.Context, job Job, ask batch.Ask, last bool) error {
 	size := ask.End - ask.First
 	if job.Hello.Sequential {
 		size = slice
@@ -411,7 +411,7 @@ func (w *Worker) make(ctx context.Context, job Job, ask batch.Ask, last bool) (d
 		Worker:    w.Name,
 		ElapsedMS: time.Since(begin).Milliseconds(),
 	}
-	if err := w.tell(ctx, job, part); err != nil {
+	if err := w.submit(ctx, job, part); err != nil {
 		return false, err
 	}
 	if r := made.Result; r != nil {
@@ -437,9 +437,9 @@ func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []ba
 	return list, err
 }
 
-// tell stores the traces of a part, then what was learned, and then the part. It retries while the server is gone, as
+// submit stores the traces of a part, then what was learned, and then the part. It retries while the server is gone, as
 // long as the campaign continues.
-func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
+func (w *Worker) submit(ctx context.Context, job Job, part *Part) error {
 	traces := part.Traces
 	part.Traces = nil
 	for i, t := range traces {

@@ -26,7 +26,7 @@ func about(t *trace.Trace) []int {
 		list = append(list, noticed)
 		left := searched
 		for n := range f.Nodes.All() {
-			if i := lastTold(t, n, noticed, f.Values, &left); i >= 0 {
+			if i := lastReport(t, n, noticed, f.Values, &left); i >= 0 {
 				list = append(list, i)
 			}
 		}
@@ -44,9 +44,9 @@ func contains(list []int, n int) bool {
 // searched bounds the bytes in which values of a finding are searched, because a trace is untrusted input.
 const searched = 16 << 20
 
-// lastTold returns the last record up to another in which a node reported one of the values, or -1. It gives up when it
-// has searched too many bytes.
-func lastTold(t *trace.Trace, n trace.Node, last int, values []string, left *int) int {
+// lastReport returns the last record up to another in which a node reported one of the values, or -1. It gives up when
+// it has searched too many bytes.
+func lastReport(t *trace.Trace, n trace.Node, last int, values []string, left *int) int {
 	for i := last; i >= 0 && *left > 0; i-- {
 		*left--
 		for _, e := range t.Records[i].Events {

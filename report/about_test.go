@@ -25,7 +25,7 @@ func drawn(t *testing.T, tr *trace.Trace, width int) string {
 
 // The grid shows every step of a shrunk run. Of other runs it shows a single step that changed nothing.
 func TestGridHidesNoStep(t *testing.T) {
-	quiet := func(n int) *trace.Trace {
+	idle := func(n int) *trace.Trace {
 		tr := sample(false)
 		for range n {
 			tr.Records = append(
@@ -36,11 +36,11 @@ func TestGridHidesNoStep(t *testing.T) {
 		return tr
 	}
 	for _, c := range []struct {
-		quiet  int
+		idle   int
 		shrunk string
 		hidden bool
 	}{{1, "", false}, {2, "", true}, {2, "from 9 steps", false}} {
-		tr := quiet(c.quiet)
+		tr := idle(c.idle)
 		tr.Header.Shrunk = c.shrunk
 		text := drawn(t, tr, 100)
 		for _, r := range tr.Records[1:] {
@@ -56,8 +56,8 @@ func TestGridHidesNoStep(t *testing.T) {
 		trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7},
 		trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7},
 	)
-	if text := drawn(t, tr, 200); !strings.Contains(text, "2 quiet") || strings.Contains(text, "timer") {
-		t.Errorf("quiet rounds are not joined:\n%s", text)
+	if text := drawn(t, tr, 200); !strings.Contains(text, "2 idle") || strings.Contains(text, "timer") {
+		t.Errorf("idle rounds are not joined:\n%s", text)
 	}
 	tr.Header.Shrunk = "from 9 rounds"
 	if text := drawn(t, tr, 200); !strings.Contains(text, "6 Answer") || !strings.Contains(text, "timer") {

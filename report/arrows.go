@@ -11,14 +11,14 @@ import (
 // placeArrows draws the messages. In rounds an arrow stays inside the round in which the message arrives or is lost.
 // Otherwise it leads from the step that sent the message to the step that took it.
 func (s *scene) placeArrows() {
-	for i := s.story.first; i < len(s.story.trace.Records); i++ {
-		rec := &s.story.trace.Records[i]
+	for i := s.drawing.first; i < len(s.drawing.trace.Records); i++ {
+		rec := &s.drawing.trace.Records[i]
 		for _, m := range rec.Sent {
 			if m.Lost && !s.aside(m.Type) { // sent into a cut: lost where it was sent
-				s.message(s.story.mails[m.ID], i, s.laneAt(m.Tag, i), nil)
+				s.message(s.drawing.mails[m.ID], i, s.laneAt(m.Tag, i), nil)
 			}
 		}
-		m := s.story.mails[rec.Step.Msg]
+		m := s.drawing.mails[rec.Step.Msg]
 		if m == nil || s.aside(m.Type) || rec.Step.Kind != trace.Deliver && rec.Step.Kind != trace.Drop {
 			if rec.Step.Kind == trace.Request {
 				s.request(i, &s.lanes[s.laneOf[i]], rec.Step.Node)
@@ -38,12 +38,12 @@ func (s *scene) placeArrows() {
 }
 
 // aside reports whether the picture leaves out messages of a type.
-func (s *scene) aside(kind string) bool { return s.Phased && s.story.phases.aside(kind) }
+func (s *scene) aside(kind string) bool { return s.Phased && s.drawing.phases.aside(kind) }
 
 // laneAt returns the lane in which a message is lost on sending.
 func (s *scene) laneAt(t trace.Tag, i int) *lane {
 	if s.Phased {
-		return &s.lanes[s.story.phases.lane(t)]
+		return &s.lanes[s.drawing.phases.lane(t)]
 	}
 	return &s.lanes[s.laneOf[i]]
 }
@@ -67,7 +67,7 @@ func (s *scene) message(m *mail, i int, to, from *lane) {
 	y1, y2 := float64(s.Rows[fromRow].Mid)+s.spread(m.To), float64(s.Rows[toRow].Mid)+s.spread(m.From)
 	if !s.InRounds {
 		x2 = float64(to.x - 1)
-		if to.quiet() {
+		if to.empty() {
 			x2 = float64(to.x + 3)
 		}
 		x1 = float64(to.x - 40)
@@ -79,17 +79,17 @@ func (s *scene) message(m *mail, i int, to, from *lane) {
 		}
 	}
 	a := arrow{
-		Step:   i - s.story.first,
+		Step:   i - s.drawing.first,
 		Class:  fmt.Sprintf("m%d", s.types[m.Type]%8),
 		Column: to.index,
-		Title:  s.story.text(m.Text),
+		Title:  s.drawing.text(m.Text),
 	}
 	if a.Title == "" {
-		a.Title = s.story.text(m.Message.String())
+		a.Title = s.drawing.text(m.Message.String())
 	}
 	s.draw(&a, m, x1, y1, x2, y2)
 	if s.Phased {
-		if late := s.story.phases.late(m, i); late != "" {
+		if late := s.drawing.phases.late(m, i); late != "" {
 			a.Class += " late"
 			a.Title += " (" + late + ")"
 		}
@@ -136,7 +136,7 @@ func (s *scene) request(i int, l *lane, n trace.Node) {
 	}
 	s.Arrows = append(
 		s.Arrows,
-		arrow{Step: i - s.story.first, Class: "request", Column: l.index, Title: s.story.what(i),
+		arrow{Step: i - s.drawing.first, Class: "request", Column: l.index, Title: s.drawing.what(i),
 			Line: path("M%g %gL%g %g", x, y1, x, y2), Head: path("M%g %gL%g %gL%g %gZ", x, y2, x-3, y2-7, x+3, y2-7)},
 	)
 }

@@ -74,20 +74,20 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 	}
 }
 
-// mayBeQuiet are the kinds of step that get a line only if they have an effect.
-var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Timer, trace.Wait)
+// mayBeOmitted are the kinds of step that get a line only if they have an effect.
+var mayBeOmitted = trace.KindsOf(trace.Deliver, trace.Drop, trace.Timer, trace.Wait)
 
 // stepList draws a run that is not in rounds, one step per line.
 type stepList struct {
-	b      *strings.Builder
-	trace  *trace.Trace
-	o      Options
-	states []string
-	arrows map[trace.ID]trace.Sent
-	stars  []int
-	past   map[int]bool
-	out    []outage // nil: no node is ever out
-	quiet  []string // deferred lines of steps that changed nothing
+	b         *strings.Builder
+	trace     *trace.Trace
+	o         Options
+	states    []string
+	arrows    map[trace.ID]trace.Sent
+	stars     []int
+	past      map[int]bool
+	out       []outage // nil: no node is ever out
+	unchanged []string // deferred lines of steps that changed nothing
 }
 
 // maxSigns is the largest number of nodes with which lines show the nodes that are down or cut off.
@@ -117,11 +117,11 @@ func (l *stepList) draw() {
 			continue
 		}
 		line := l.line(i, effects)
-		quiet := len(effects)+len(rec.Sent) == 0 && !contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
+		unchanged := len(effects)+len(rec.Sent) == 0 && !contains(l.stars, i) && mayBeOmitted.Has(rec.Step.Kind)
 		// Every step of a shrunk run matters, except fair steps, which the strategy did not choose.
-		if quiet &&
+		if unchanged &&
 			(l.trace.Header.Shrunk == "" || rec.Settle) {
-			l.quiet = append(l.quiet, line)
+			l.unchanged = append(l.unchanged, line)
 			continue
 		}
 		l.flush()
@@ -134,14 +134,14 @@ func (l *stepList) draw() {
 
 // flush writes the deferred lines: a single step as it is, several as their number.
 func (l *stepList) flush() {
-	switch len(l.quiet) {
+	switch len(l.unchanged) {
 	case 0:
 	case 1:
-		l.b.WriteString(l.quiet[0])
+		l.b.WriteString(l.unchanged[0])
 	default:
-		fmt.Fprintf(l.b, "       ... %d steps that changed nothing\n", len(l.quiet))
+		fmt.Fprintf(l.b, "       ... %d steps that changed nothing\n", len(l.unchanged))
 	}
-	l.quiet = nil
+	l.unchanged = nil
 }
 
 // legend explains the signs used.

@@ -95,7 +95,7 @@ type column struct {
 	head  []string
 	cells [][]string // by node-1
 	foot  [3][]string
-	quiet int // number of collapsed rounds
+	idle  int // number of collapsed rounds
 	phase int
 	fail  bool
 }
@@ -370,8 +370,8 @@ func changes(was, is string) []string {
 	return changed
 }
 
-// quietRound reports whether nothing but isolation happened in the column.
-func (c *column) quietRound() bool {
+// idleRound reports whether nothing but isolation happened in the column.
+func (c *column) idleRound() bool {
 	for _, cell := range c.cells {
 		for _, line := range cell {
 			if !isMark(line) {
@@ -386,11 +386,11 @@ func (c *column) quietRound() bool {
 func collapse(columns []column) []column {
 	var out []column
 	for _, c := range columns {
-		if c.quietRound() {
-			c.quiet = 1
-			if k := len(out) - 1; k >= 0 && out[k].quiet > 0 && out[k].phase == c.phase {
-				out[k].quiet++
-				out[k].head = []string{fmt.Sprintf("%d quiet", out[k].quiet)}
+		if c.idleRound() {
+			c.idle = 1
+			if k := len(out) - 1; k >= 0 && out[k].idle > 0 && out[k].phase == c.phase {
+				out[k].idle++
+				out[k].head = []string{fmt.Sprintf("%d idle", out[k].idle)}
 				continue
 			}
 		}

@@ -93,7 +93,7 @@ func ExampleGrid() {
 				Number: 1,
 				Step:   trace.Step{Kind: trace.Drop, Msg: 1},
 				Round:  1,
-				States: []trace.State{{Node: 1, Text: "tries=1"}},
+				States: []trace.State{{Node: 1, Text: "votes=1"}},
 			},
 		},
 		Outcome: trace.Outcome{Verdict: trace.Pass, Steps: 1},
@@ -109,7 +109,7 @@ func ExampleGrid() {
 	//         | phase 1
 	// round   | 1 Ask
 	// --------+-----------
-	// node 1  | tries=1
+	// node 1  | votes=1
 	// node 2  | ~isolated~
 	// --------+-----------
 	// lost    | 1>2 Ask

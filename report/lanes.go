@@ -30,8 +30,8 @@ type lane struct {
 // cellLine is a line of text in a cell.
 type cellLine struct{ text, class string }
 
-// newLanes sorts the records of a story into columns, and writes the steps into their cells.
-func newLanes(s *story, r rows) []lane {
+// newLanes sorts the records of a drawing into columns, and writes the steps into their cells.
+func newLanes(s *drawing, r rows) []lane {
 	var lanes []lane
 	switch {
 	case s.phases != nil:
@@ -65,7 +65,7 @@ func newLanes(s *story, r rows) []lane {
 }
 
 // stepLanes returns the columns of a run that is not in rounds: one per step.
-func (s *story) stepLanes() (lanes []lane) {
+func (s *drawing) stepLanes() (lanes []lane) {
 	for i := s.first; i < len(s.trace.Records); i++ {
 		head := fmt.Sprint(s.trace.Records[i].Number)
 		if i == 0 {
@@ -78,7 +78,7 @@ func (s *story) stepLanes() (lanes []lane) {
 
 // roundLanes returns the columns of a run in rounds, with one for the steps before the rounds and one for the settling
 // stage.
-func (s *story) roundLanes() (lanes []lane) {
+func (s *drawing) roundLanes() (lanes []lane) {
 	t := s.trace
 	first := len(t.Rounds)
 	var before, settling []int
@@ -117,7 +117,7 @@ func (s *story) roundLanes() (lanes []lane) {
 
 // fill writes the effects of a record into the cells of its lane. If the run is sorted by phases, it uses the lanes
 // that the nodes were in.
-func (s *story) fill(lanes []lane, l *lane, r rows, i int) {
+func (s *drawing) fill(lanes []lane, l *lane, r rows, i int) {
 	rec := &s.trace.Records[i]
 	at := func(n trace.Node) *lane {
 		if s.phases == nil || int(n) >= len(s.phases.where[i]) {
@@ -143,7 +143,7 @@ func (s *story) fill(lanes []lane, l *lane, r rows, i int) {
 }
 
 // fillStep writes the step itself into the cells.
-func (s *story) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
+func (s *drawing) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
 	rec := &s.trace.Records[i]
 	n, row := s.actor(i), r.network
 	if n != 0 {
@@ -220,8 +220,8 @@ func latestLines(lines []cellLine) []cellLine {
 	return kept
 }
 
-// quiet reports whether the lane is empty.
-func (l *lane) quiet() bool {
+// empty reports whether the lane is empty.
+func (l *lane) empty() bool {
 	for _, c := range l.cells {
 		if len(c) > 0 {
 			return false
@@ -237,7 +237,7 @@ type rows struct {
 	nodes            int
 }
 
-func newRows(s *story) rows {
+func newRows(s *drawing) rows {
 	r := rows{clients: -1, network: -1, nodes: s.trace.Header.Nodes}
 	if s.hasClients() {
 		r.clients = r.first

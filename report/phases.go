@@ -88,7 +88,7 @@ func (p *phases) name(t trace.Tag) string {
 }
 
 // of returns the round of a record: that of its message, or of the acting node, or of the most advanced node.
-func (p *phases) of(s *story, i int) trace.Tag {
+func (p *phases) of(s *drawing, i int) trace.Tag {
 	if m := s.mails[s.trace.Records[i].Step.Msg]; m != nil && !p.aside(m.Type) {
 		return m.Tag
 	}
@@ -107,7 +107,7 @@ func (p *phases) late(m *mail, i int) string {
 }
 
 // lanes returns the columns of the picture.
-func (p *phases) lanes(s *story) (lanes []lane) {
+func (p *phases) lanes(s *drawing) (lanes []lane) {
 	for _, t := range p.tags {
 		lanes = append(
 			lanes,
@@ -128,7 +128,7 @@ func (p *phases) lanes(s *story) (lanes []lane) {
 }
 
 // size returns the counts of the view besides steps, as text.
-func (p *phases) size(s *story) []string {
+func (p *phases) size(s *drawing) []string {
 	late := 0
 	for i := range s.trace.Records {
 		rec := &s.trace.Records[i]

@@ -68,11 +68,11 @@ func TestPageByPhases(t *testing.T) {
 		"2 heights, 2 rounds, 1 late":                       2, // above the picture and the table
 		`data-name="height 2, round 0, answer"`:             1,
 		`<title>2-&gt;1 Have`:                               1, // in the view by steps, not in the view by rounds
-		`tell what they have got (Have)`:                    1,
+		`report what they have received (Have)`:             1,
 		`<td>height 1, round 0, ask</td><td>deliver 1-&gt;`: 1,
 	} {
 		if got := occurrences(page, what); got != want {
-			t.Errorf("%q stands there %d times, want %d", what, got, want)
+			t.Errorf("%q occurs %d times, want %d", what, got, want)
 		}
 	}
 	_, scripts := pagetest.Tags(page)

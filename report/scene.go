@@ -54,12 +54,12 @@ type scene struct {
 	Short     []tableRow // nil if the table is short
 	Outcome   trace.Outcome
 
-	data   viewData
-	story  *story
-	rows   rows
-	lanes  []lane
-	laneOf map[int]int // by record
-	types  map[string]int
+	data    viewData
+	drawing *drawing
+	rows    rows
+	lanes   []lane
+	laneOf  map[int]int // by record
+	types   map[string]int
 }
 
 type (
@@ -108,14 +108,14 @@ type (
 
 // newScene draws a view of a run. If the run is not in rounds, byPhase sorts it by the rounds of its protocol.
 func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *scene {
-	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
+	s := &scene{ID: id, Label: label, drawing: newDrawing(t, o), LabelW: labelWidth, Outcome: t.Outcome,
 		InRounds: byPhase ||
 			len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
 	if byPhase {
-		s.story.phases, s.Phased = newPhases(t), true
+		s.drawing.phases, s.Phased = newPhases(t), true
 	}
-	s.rows = newRows(s.story)
-	s.lanes = newLanes(s.story, s.rows)
+	s.rows = newRows(s.drawing)
+	s.lanes = newLanes(s.drawing, s.rows)
 	s.laneOf = map[int]int{}
 	for i, l := range s.lanes {
 		for _, r := range l.records {
@@ -128,15 +128,15 @@ func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *sc
 	s.placeArrows()
 	s.placeProperties(o)
 	s.placeStrip()
-	s.Table, s.Short = s.story.table(), s.story.short()
-	s.data = s.story.data(id, len(s.lanes), s.laneOf)
+	s.Table, s.Short = s.drawing.table(), s.drawing.short()
+	s.data = s.drawing.data(id, len(s.lanes), s.laneOf)
 	s.say(o)
 	return s
 }
 
 // say writes the size of the run and the limits of the picture as text.
 func (s *scene) say(o PageOptions) {
-	t := s.story.trace
+	t := s.drawing.trace
 	lost, delivered := 0, 0
 	for i := range t.Records {
 		lost += len(t.Records[i].Gone)
@@ -152,11 +152,11 @@ func (s *scene) say(o PageOptions) {
 		words.Count(delivered, "message delivered"),
 		fmt.Sprintf("%d lost", lost),
 	}
-	if n, by := s.story.forged(); n > 0 {
+	if n, by := s.drawing.forged(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d forged, of %s", n, by))
 	}
-	if p := s.story.phases; p != nil {
-		parts = append(p.size(s.story), parts...)
+	if p := s.drawing.phases; p != nil {
+		parts = append(p.size(s.drawing), parts...)
 		s.Aside = plain.Cut(plain.Clean(strings.Join(t.Header.Aside, ", ")), o.MaxText)
 	} else if s.InRounds {
 		last, isolated := 0, 0
@@ -169,16 +169,17 @@ func (s *scene) say(o PageOptions) {
 	}
 	s.Size = strings.Join(parts, ", ")
 	shown := "all of them"
-	if s.story.first > 0 {
+	if s.drawing.first > 0 {
 		shown = fmt.Sprintf(
 			"here the last %d of %d: the first %d are not shown",
 			o.MaxSteps,
 			len(t.Records),
-			s.story.first,
+			s.drawing.first,
 		)
 	}
 	s.Limits = fmt.Sprintf(
-		"This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts end in …",
+		"This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts "+
+			"end in …",
 		words.Count(o.MaxSteps, "step"),
 		shown,
 		o.MaxText,
@@ -198,7 +199,7 @@ func (s *scene) placeColumns() {
 			}
 		}
 		hasMail := slices.ContainsFunc(l.records, func(r int) bool {
-			k := s.story.trace.Records[r].Step.Kind
+			k := s.drawing.trace.Records[r].Step.Kind
 			return k == trace.Deliver || k == trace.Drop
 		})
 		if s.InRounds && hasMail {
@@ -212,7 +213,7 @@ func (s *scene) placeColumns() {
 		}
 		x += l.w + 4
 		c := sceneColumn{Index: i, Round: l.round, X: l.x, W: l.w, Text: l.x + l.w/2, Head: l.head, Name: l.name}
-		if slices.Contains(l.records, s.story.finding) {
+		if slices.Contains(l.records, s.drawing.finding) {
 			c.Class = "finding"
 		} else if !s.InRounds && i%5 != 0 && l.w < 40 {
 			c.Head = ""
@@ -230,7 +231,7 @@ func (s *scene) placeColumns() {
 // placeRows sets the height of every row.
 func (s *scene) placeRows() {
 	y := headHeight
-	_, byzantine := s.story.forged()
+	_, byzantine := s.drawing.forged()
 	for row := range s.rows.count() {
 		lines := 0
 		for i := range s.lanes {
@@ -280,7 +281,7 @@ func (s *scene) shadeOutages(l *lane) {
 	if l.last < 0 {
 		return
 	}
-	out := s.story.out[l.last]
+	out := s.drawing.out[l.last]
 	for n := range ((out.down | out.cut) &^ l.out & trace.AllNodes(s.rows.nodes)).All() {
 		class := "down"
 		if s.Down = s.Down || out.down.Has(n); !out.down.Has(n) {
@@ -298,10 +299,10 @@ func (s *scene) placeCell(i, row int) {
 	l, r := &s.lanes[i], s.Rows[row]
 	lines := l.cells[row]
 	last := l.steps[row][len(l.steps[row])-1]
-	c := sceneCell{box: box{X: l.x + l.arrowW, W: l.w - l.arrowW, Column: i}, Step: last - s.story.first}
+	c := sceneCell{box: box{X: l.x + l.arrowW, W: l.w - l.arrowW, Column: i}, Step: last - s.drawing.first}
 	var steps []string
 	for _, k := range l.steps[row] {
-		steps = append(steps, fmt.Sprint(k-s.story.first))
+		steps = append(steps, fmt.Sprint(k-s.drawing.first))
 	}
 	c.Steps = strings.Join(steps, " ")
 	c.Label = fmt.Sprintf("%s, %s", r.Name, l.head)
@@ -325,7 +326,7 @@ func (s *scene) placeCell(i, row int) {
 		}
 		c.Lines = append(c.Lines, textLine{c.X + cellPadding, c.Y + 15 + k*lineHeight, text, line.class})
 	}
-	if slices.Contains(l.steps[row], s.story.finding) {
+	if slices.Contains(l.steps[row], s.drawing.finding) {
 		c.Class += " finding"
 	}
 	if s.isAbout(l.steps[row]) {
@@ -339,7 +340,7 @@ func cellHeight(lines int) int { return lines*lineHeight + 8 }
 
 // isAbout reports whether the finding is about one of the records.
 func (s *scene) isAbout(records []int) bool {
-	return slices.ContainsFunc(records, func(i int) bool { return contains(s.story.about, i) })
+	return slices.ContainsFunc(records, func(i int) bool { return contains(s.drawing.about, i) })
 }
 
 // placeProperties draws along the bottom how long each property held.
@@ -356,14 +357,14 @@ func (s *scene) placeProperties(o PageOptions) {
 			sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
 				Name: plain.Cut(plain.Clean(name), 13), Class: "property"},
 		)
-		h := hold{Y: y + propHeight/2, X1: 4, X2: s.W - 8, Name: s.story.text(name), At: -1}
+		h := hold{Y: y + propHeight/2, X1: 4, X2: s.W - 8, Name: s.drawing.text(name), At: -1}
 		if f != nil && f.Property == name {
 			for i, l := range s.lanes {
-				if slices.Contains(l.records, s.story.finding) {
+				if slices.Contains(l.records, s.drawing.finding) {
 					h.X2, h.At = l.x+l.w/2, i
 				}
 			}
-			h.Broken = s.story.text(f.Text)
+			h.Broken = s.drawing.text(f.Text)
 		}
 		h.Text = h.X2 - 14
 		s.Holds = append(s.Holds, h)
@@ -388,7 +389,7 @@ func (s *scene) placeStrip() {
 			switch {
 			case l.out.Has(node):
 				class = "iso"
-			case l.last >= 0 && s.story.out[l.last].word(node) != "":
+			case l.last >= 0 && s.drawing.out[l.last].word(node) != "":
 				class = "out"
 			case len(l.cells[s.rows.node(node)]) > 0:
 				class = "busy"
@@ -408,7 +409,7 @@ func (s *scene) placeStrip() {
 				box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"},
 			)
 		}
-		if slices.Contains(l.records, s.story.finding) {
+		if slices.Contains(l.records, s.drawing.finding) {
 			s.Strip.Boxes = append(
 				s.Strip.Boxes,
 				box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"},

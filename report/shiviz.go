@@ -18,7 +18,7 @@ const shivizPattern = `(?<host>\S+) (?<clock>\{.*\})\n(?<event>.*)`
 func ShiViz(w io.Writer, t *trace.Trace) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n\n", shivizPattern)
-	s := newStory(t, PageOptions{MaxSteps: len(t.Records) + 1}.complete())
+	s := newDrawing(t, PageOptions{MaxSteps: len(t.Records) + 1}.complete())
 	clocks := make([]clock, t.Header.Nodes+2)
 	for i := range clocks {
 		clocks[i] = make(clock, len(clocks))
@@ -54,7 +54,7 @@ func ShiViz(w io.Writer, t *trace.Trace) error {
 }
 
 // startClocks writes the start of every node as its first event.
-func startClocks(b io.Writer, s *story, clocks []clock, sent map[trace.ID]clock) {
+func startClocks(b io.Writer, s *drawing, clocks []clock, sent map[trace.ID]clock) {
 	rec := &s.trace.Records[0]
 	for n := 1; n <= s.trace.Header.Nodes; n++ {
 		clocks[n][n]++

@@ -45,7 +45,7 @@ func TestShort(t *testing.T) {
 		_, short, _ := strings.Cut(page.String(), "The run in short")
 		short, _, _ = strings.Cut(short, "</details>")
 		if n := strings.Count(short, `<th scope="row">`); n != c.lines {
-			t.Errorf("of a run of %d steps %d lines are told, not %d", len(tr.Records)-1, n, c.lines)
+			t.Errorf("of a run of %d steps %d lines are printed, not %d", len(tr.Records)-1, n, c.lines)
 		}
 		for _, what := range []string{"client-&gt;1 put", "stored", "crash at node 2", "violates p: broken"} {
 			if strings.Contains(short, what) != (c.lines > 0) {

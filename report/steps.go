@@ -40,8 +40,8 @@ type mail struct {
 	forged bool
 }
 
-// story is a trace prepared for drawing: the records shown, and the fate of each message.
-type story struct {
+// drawing is a trace prepared for drawing: the records shown, and the fate of each message.
+type drawing struct {
 	trace   *trace.Trace
 	options PageOptions
 	first   int // index of the first record shown
@@ -53,8 +53,8 @@ type story struct {
 	phases  *phases    // the phases by which the run is sorted; nil: it is not sorted
 }
 
-func newStory(t *trace.Trace, o PageOptions) *story {
-	s := &story{
+func newDrawing(t *trace.Trace, o PageOptions) *drawing {
+	s := &drawing{
 		trace:   t,
 		options: o,
 		mails:   map[trace.ID]*mail{},
@@ -97,7 +97,7 @@ type change struct {
 }
 
 // changes computes the changes of every record.
-func (s *story) changes() {
+func (s *drawing) changes() {
 	was := make([]string, s.trace.Header.Nodes+1)
 	for i := range s.trace.Records {
 		var list []change
@@ -113,10 +113,10 @@ func (s *story) changes() {
 }
 
 // text cleans and shortens a text of the trace for display.
-func (s *story) text(t string) string { return plain.Cut(plain.Clean(t), s.options.MaxText) }
+func (s *drawing) text(t string) string { return plain.Cut(plain.Clean(t), s.options.MaxText) }
 
 // actor returns the node that acts in a record; 0 if only the network does.
-func (s *story) actor(i int) trace.Node {
+func (s *drawing) actor(i int) trace.Node {
 	rec := &s.trace.Records[i]
 	n := trace.Node(0)
 	switch rec.Step.Kind {
@@ -134,10 +134,10 @@ func (s *story) actor(i int) trace.Node {
 }
 
 // isAnswer reports whether an event answers a client.
-func (s *story) isAnswer(e trace.Event) bool { return slices.Contains(s.options.Answers, e.Type) }
+func (s *drawing) isAnswer(e trace.Event) bool { return slices.Contains(s.options.Answers, e.Type) }
 
 // has reports whether any record shown passes the test.
-func (s *story) has(test func(*trace.Record) bool) bool {
+func (s *drawing) has(test func(*trace.Record) bool) bool {
 	for i := s.first; i < len(s.trace.Records); i++ {
 		if test(&s.trace.Records[i]) {
 			return true
@@ -147,7 +147,7 @@ func (s *story) has(test func(*trace.Record) bool) bool {
 }
 
 // hasClients reports whether the run has requests, answers or messages from outside.
-func (s *story) hasClients() bool {
+func (s *drawing) hasClients() bool {
 	return s.has(func(r *trace.Record) bool {
 		return r.Step.Kind == trace.Request || slices.ContainsFunc(r.Events, s.isAnswer) ||
 			slices.ContainsFunc(r.Sent, func(m trace.Sent) bool { return m.From == 0 })
@@ -155,7 +155,7 @@ func (s *story) hasClients() bool {
 }
 
 // what describes a record in a few words.
-func (s *story) what(i int) string {
+func (s *drawing) what(i int) string {
 	rec := &s.trace.Records[i]
 	kind := rec.Step.Kind
 	what := kind.String() + " " + rec.Text
@@ -176,7 +176,7 @@ func (s *story) what(i int) string {
 }
 
 // forged returns the number of messages that were changed, and the nodes that sent them.
-func (s *story) forged() (n int, by trace.Nodes) {
+func (s *drawing) forged() (n int, by trace.Nodes) {
 	for i := range s.trace.Records {
 		if step := &s.trace.Records[i].Step; step.Kind == trace.Replace {
 			n++
@@ -192,7 +192,7 @@ func (s *story) forged() (n int, by trace.Nodes) {
 func lasts(s trace.Step) string { return time.Duration(s.For).String() }
 
 // effects returns the effects of a record, one per line.
-func (s *story) effects(i int) []string {
+func (s *drawing) effects(i int) []string {
 	rec := &s.trace.Records[i]
 	lines := []string{}
 	for _, st := range rec.States {
@@ -216,7 +216,7 @@ func (s *story) effects(i int) []string {
 }
 
 // data returns the data for the page's script, given the column of each record.
-func (s *story) data(id string, columns int, column map[int]int) viewData {
+func (s *drawing) data(id string, columns int, column map[int]int) viewData {
 	d := viewData{ID: id, Columns: columns, Finding: -1, About: []int{}, Steps: []stepData{}}
 	for _, i := range s.about {
 		if i >= s.first {
@@ -258,7 +258,7 @@ const longRun = 300
 
 // short returns the notable steps of a long run of a system with time: requests of clients, faults, and observed
 // events. Most steps of such a run deliver messages or let time pass.
-func (s *story) short() []tableRow {
+func (s *drawing) short() []tableRow {
 	moves := slices.ContainsFunc(s.trace.Records, func(r trace.Record) bool { return r.Step.Kind == trace.Wait })
 	if !moves || len(s.trace.Records) < longRun {
 		return nil
@@ -289,7 +289,7 @@ func (s *story) short() []tableRow {
 	return rows
 }
 
-func (s *story) table() []tableRow {
+func (s *drawing) table() []tableRow {
 	var rows []tableRow
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]

@@ -4,7 +4,7 @@ once: a lost message is never sent again."""
 import json
 import sys
 
-me, neighbours, seen = None, [], []
+me, neighbors, seen = None, [], []
 
 
 def send(to, **body):
@@ -18,12 +18,12 @@ for line in sys.stdin:
     if kind == "init":
         me = body["node_id"]
     elif kind == "topology":
-        neighbours = body["topology"][me]
+        neighbors = body["topology"][me]
     elif kind in ("broadcast", "news") and body["message"] not in seen:
         seen.append(body["message"])
-        for neighbour in neighbours:
-            if neighbour != sender:
-                send(neighbour, type="news", message=body["message"])
+        for neighbor in neighbors:
+            if neighbor != sender:
+                send(neighbor, type="news", message=body["message"])
     if "msg_id" in body:
         more = {"messages": seen} if kind == "read" else {}
         send(sender, type=kind + "_ok", in_reply_to=body["msg_id"], **more)

@@ -21,7 +21,8 @@ running, term, voted, grants, sent = False, 0, 0, set(), 0
 
 
 def post(path, **body):
-    request = urllib.request.Request("http://" + server + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request("http://" + server + path, json.dumps(body).encode(), headers)
     opener.open(request).read()
 
 

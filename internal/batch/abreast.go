@@ -188,7 +188,7 @@ func (a *abreast) again(ask Ask, why error) *Program {
 	return p
 }
 
-// ask returns the next batch, of at most this size, if there is one. Towards the end batches get shorter, so that all
+// ask returns the next batch, of at most this size, if there is one. Toward the end batches get shorter, so that all
 // programs end at about the same time.
 func (a *abreast) ask(size int) (Ask, bool) {
 	a.mutex.Lock()

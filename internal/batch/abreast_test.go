@@ -22,7 +22,7 @@ func serving(mode string) func(context.Context) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Start(ctx, self, nil, "STRETCH_TEST="+mode)
+		return Start(ctx, self, nil, "BATCH_TEST="+mode)
 	}
 }
 
@@ -34,18 +34,18 @@ func TestAbreast(t *testing.T) {
 		if err != nil || len(want.Failures) == 0 {
 			t.Fatal(err, want)
 		}
-		told := 0
+		reported := 0
 		sum, traces, err := Abreast{Programs: 3, Start: serving(mode), Took: func(s *Sum) {
-			if s.Result.Runs <= told {
-				t.Errorf("%d runs after %d", s.Result.Runs, told)
+			if s.Result.Runs <= reported {
+				t.Errorf("%d runs after %d", s.Result.Runs, reported)
 			}
-			told = s.Result.Runs
+			reported = s.Result.Runs
 		}}.Make(t.Context())
 		if err != nil || Unpack(sum.Result, traces) != nil {
 			t.Fatal(err, len(traces))
 		}
 		got := sum.Result
-		if got.Digest != want.Digest || got.Runs != want.Runs || told != got.Runs || got.Interrupted ||
+		if got.Digest != want.Digest || got.Runs != want.Runs || reported != got.Runs || got.Interrupted ||
 			!reflect.DeepEqual(got.Verdicts, want.Verdicts) {
 			t.Errorf("%s: %+v, want %+v", mode, got, want)
 		}

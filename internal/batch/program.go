@@ -66,7 +66,7 @@ func (p *Program) Make(ask Ask, lessons ...Lesson) (*Made, error) {
 		return nil, err
 	}
 	if made.Error == "" && made.Result == nil || made.Ask != ask {
-		return nil, p.ended(fmt.Errorf("it was asked for runs %d to %d and told of others", ask.First, ask.End-1))
+		return nil, p.ended(fmt.Errorf("it was asked for runs %d to %d and reports others", ask.First, ask.End-1))
 	}
 	return made, nil
 }

@@ -145,7 +145,7 @@ func TestInterrupted(t *testing.T) {
 	waiting, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	if _, err := newBuilder(dir).Program(waiting, p, ""); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("who waits gets %v", err)
+		t.Errorf("the waiting process gets %v", err)
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

@@ -19,7 +19,8 @@ func TestExact(t *testing.T) {
 		"go.mod":   "module program\n\ngo 1.25\n",
 		"main.go":  "package main\n\nfunc main() { println(kind()) }\n",
 		"rough.go": "//go:build !lockstep_overlay\n\npackage main\n\nfunc kind() string { return \"rough\" }\n",
-		"exact.go": "//go:build lockstep_overlay\n\npackage main\n\nimport \"runtime\"\n\nfunc kind() string {\n\truntime.LockstepSetNode(3)\n\treturn \"exact\"[:2+runtime.LockstepNode()]\n}\n",
+		"exact.go": "//go:build lockstep_overlay\n\npackage main\n\nimport \"runtime\"\n\nfunc kind() string {\n" +
+			"\truntime.LockstepSetNode(3)\n\treturn \"exact\"[:2+runtime.LockstepNode()]\n}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("child: %w", err)
 	}
-	if err := tell(fmt.Sprintf("+group %d", c.Pid())); err != nil {
+	if err := notify(fmt.Sprintf("+group %d", c.Pid())); err != nil {
 		_ = c.signal(syscall.SIGKILL)
 		_ = cmd.Wait()
 		return nil, err
@@ -51,7 +51,7 @@ func (c *Child) watch() {
 		c.why = err.Error()
 	}
 	_ = c.signal(syscall.SIGKILL)
-	_ = tell(fmt.Sprintf("-group %d", c.Pid()))
+	_ = notify(fmt.Sprintf("-group %d", c.Pid()))
 	close(c.done)
 }
 

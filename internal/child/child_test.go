@@ -134,7 +134,7 @@ func TestUnknownProgram(t *testing.T) {
 	if err := Dir("a\nb"); err == nil {
 		t.Error("a line feed was taken")
 	}
-	if err := Keep("never told"); err != nil {
+	if err := Keep("never kept"); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,8 +39,8 @@ var guard struct {
 	pipe io.WriteCloser
 }
 
-// tell sends a line to the guard, and starts the guard if it is not running.
-func tell(line string) error {
+// notify sends a line to the guard, and starts the guard if it is not running.
+func notify(line string) error {
 	if strings.Contains(line, "\n") {
 		return fmt.Errorf("child: a name with a line feed: %q", line)
 	}
@@ -74,7 +74,7 @@ func End() {
 }
 
 // Directory lets the guard remove a directory when this program ends, however it ends, until Keep.
-func Dir(path string) error { return tell("+directory " + path) }
+func Dir(path string) error { return notify("+directory " + path) }
 
 // Keep withdraws a call of Directory.
-func Keep(path string) error { return tell("-directory " + path) }
+func Keep(path string) error { return notify("-directory " + path) }

@@ -19,7 +19,8 @@ type demoCmd struct {
 
 // Help returns the longer help.
 func (demoCmd) Help() string {
-	return "The replicated log of \"Testing Consensus Implementations using Communication Closure\",\nfirst with the bug of Fig. 1, then without.\n\nExample:\n  lockstep demo"
+	return "The replicated log of \"Testing Consensus Implementations using Communication Closure\",\nfirst with " +
+		"the bug of Fig. 1, then without.\n\nExample:\n  lockstep demo"
 }
 
 const demoRuns = 50_000

@@ -193,7 +193,8 @@ func (p *listed) foreign() []string {
 	return slices.Concat(p.CgoFiles, p.SysoFiles, p.SwigFiles, p.CFiles, p.CXXFiles)
 }
 
-const fields = "ImportPath,Dir,Standard,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles,SysoFiles,SwigFiles,CFiles,CXXFiles,Module"
+const fields = "ImportPath,Dir,Standard,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles,SysoFiles,SwigFiles," +
+	"CFiles,CXXFiles,Module"
 
 // list finds the packages to copy, by import path.
 func (c Copy) list(ctx context.Context, from string) (map[string]*listed, error) {

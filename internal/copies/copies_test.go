@@ -52,7 +52,8 @@ func TestVersionsInOneProgram(t *testing.T) {
 	cmd := exec.Command("go", "run", ".")
 	cmd.Dir, cmd.Env = filepath.Join(root, "user"), append(os.Environ(), "GOWORK=off")
 	out, err := cmd.CombinedOutput()
-	want := "one 1\none 2\none 1\ntwo 10\ntwo 20\n[3 3 3] [0 1 2]\n200 hello from one\n\n200 hello from one\n\n200 hello from two\n"
+	want := "one 1\none 2\none 1\ntwo 10\ntwo 20\n[3 3 3] [0 1 2]\n200 hello from one\n\n200 hello from one\n\n200 " +
+		"hello from two\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
@@ -62,7 +63,8 @@ func TestVersionsInOneProgram(t *testing.T) {
 func TestRefused(t *testing.T) {
 	root := unpack(t)
 	to := filepath.Join(root, "user", "copies")
-	good := copies.Copy{Package: "go.example/server", From: filepath.Join(root, "v1"), Name: "v1", Dir: to, Path: "user.example/copies"}
+	good := copies.Copy{Package: "go.example/server", From: filepath.Join(root, "v1"), Name: "v1", Dir: to,
+		Path: "user.example/copies"}
 	if _, err := good.Write(context.Background()); err != nil {
 		t.Fatal(err)
 	}

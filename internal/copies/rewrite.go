@@ -194,8 +194,8 @@ func (w *writer) source(p *listed, name string, text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// separate finds uses of what the copy has for itself, and notes uses of what it shares. It returns the old names, which
-// keep their imports in use.
+// separate finds uses of what the copy has for itself, and notes uses of what it shares. It returns the old names,
+// which keep their imports in use.
 func (w *writer) separate(
 	p *listed, f *ast.File, names map[string]string, replace func(*ast.SelectorExpr, string),
 ) (used []string) {

@@ -40,16 +40,21 @@ func TestRepository(t *testing.T) {
 
 // small is a repository with every file that a release checks.
 var small = map[string]string{
-	"CHANGELOG.md":        "# Changes\n\n## " + version + "\n\n- The first.\n",
-	"LICENSE":             "license\n",
-	"README.md":           "readme\n",
-	"go.mod":              "module github.com/lockstep-go/lockstep\n\ngo 1.26\n",
-	"cmd/lockstep/x.go":   "package main\n\nimport \"github.com/lockstep-go/lockstep/internal/build\"\n\nfunc main() { println(build.Release()) }\n",
-	"internal/build/x.go": "package build\n\nvar release string\n\n// Release is set by the linker.\nfunc Release() string { return release }\n",
-	"fleet/go.mod":        "module github.com/lockstep-go/lockstep/fleet\n\ngo 1.26\n\nrequire github.com/lockstep-go/lockstep " + version + "\n",
-	"target/x/go.mod": "module github.com/lockstep-go/lockstep/target/x\n\ngo 1.26\n\nrequire (\n\texample.com/other v1.0.0\n\tgithub.com/lockstep-go/lockstep " +
+	"CHANGELOG.md": "# Changes\n\n## " + version + "\n\n- The first.\n",
+	"LICENSE":      "license\n",
+	"README.md":    "readme\n",
+	"go.mod":       "module github.com/lockstep-go/lockstep\n\ngo 1.26\n",
+	"cmd/lockstep/x.go": "package main\n\nimport \"github.com/lockstep-go/lockstep/internal/build\"\n\nfunc " +
+		"main() { println(build.Release()) }\n",
+	"internal/build/x.go": "package build\n\nvar release string\n\n// Release is set by the linker.\nfunc Release() " +
+		"string { return release }\n",
+	"fleet/go.mod": "module github.com/lockstep-go/lockstep/fleet\n\ngo 1.26\n\nrequire " +
+		"github.com/lockstep-go/lockstep " + version + "\n",
+	"target/x/go.mod": "module github.com/lockstep-go/lockstep/target/x\n\ngo 1.26\n\nrequire (\n" +
+		"\texample.com/other v1.0.0\n\tgithub.com/lockstep-go/lockstep " +
 		version + "\n)\n",
-	"target/x/versions/v1.0.mod": "module github.com/lockstep-go/lockstep/target/x\n\nrequire github.com/lockstep-go/lockstep " + version +
+	"target/x/versions/v1.0.mod": "module github.com/lockstep-go/lockstep/target/x\n\nrequire " +
+		"github.com/lockstep-go/lockstep " + version +
 		"\n\nreplace example.com/other => ./x\n",
 	"internal/lint/go.mod":          "module github.com/lockstep-go/lockstep/internal/lint\n",
 	"internal/x/testdata/x/go.mod":  "module x\n",
@@ -82,8 +87,8 @@ func repository(t *testing.T, changes map[string]string) release {
 	}
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	for _, name := range []string{"AUTHOR", "COMMITTER"} {
-		t.Setenv("GIT_"+name+"_NAME", "somebody")
-		t.Setenv("GIT_"+name+"_EMAIL", "somebody@example.com")
+		t.Setenv("GIT_"+name+"_NAME", "author")
+		t.Setenv("GIT_"+name+"_EMAIL", "author@example.com")
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "all"}} {
 		if _, err := r.git(t.Context(), args...); err != nil {

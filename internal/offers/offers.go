@@ -16,7 +16,7 @@ type List struct {
 	Repeat int
 }
 
-// Desk is the request queue: a [lockstep.Outbox].
+// Queue is the request queue: a [lockstep.Outbox].
 type Queue interface{ Offer(trace.Pending) }
 
 // Begin offers every request for the first time.

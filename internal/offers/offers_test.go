@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// desk records the offered requests.
+// queue records the offered requests.
 type queue struct{ all []string }
 
 func (d *queue) Offer(p trace.Pending) {

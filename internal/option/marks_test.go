@@ -101,7 +101,8 @@ func checkMarks(t *testing.T, path string, seen map[option.Trust]int) error {
 			for _, name := range f.Names {
 				if word := suspicious.FindString(name.Name + " " + help); word != "" {
 					t.Errorf(
-						"%s: the option %s speaks of %q and has no mark: add trust:%q, %q or %q, or %q where its value names nothing of the kind",
+						"%s: the option %s speaks of %q and has no mark: add trust:%q, %q or %q, or %q where its value names "+
+							"nothing of the kind",
 						at,
 						name.Name,
 						word,

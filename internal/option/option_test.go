@@ -10,14 +10,14 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// colour parses itself.
-type colour string
+// color parses itself.
+type color string
 
-func (c *colour) UnmarshalText(text []byte) error {
+func (c *color) UnmarshalText(text []byte) error {
 	if string(text) != "red" {
 		return errors.New("only red")
 	}
-	*c = colour(text)
+	*c = color(text)
 	return nil
 }
 
@@ -28,7 +28,7 @@ type settings struct {
 	Loss        float64 `help:"share"`
 	Seed        uint64
 	Name        string
-	Paint       colour
+	Paint       color
 	hidden      int //nolint:unused // shows that unexported fields are no options
 }
 

@@ -28,11 +28,13 @@ type distalTableCmd struct {
 
 // Help returns the longer help.
 func (distalTableCmd) Help() string {
-	return "Each buggy protocol under the network it needs, and each that is right under a weaker one: runs and time to\n" +
+	return "Each buggy protocol under the network it needs, and each that is right under a weaker one: runs and " +
+		"time to\n" +
 		"the first violation, message by message under what the paper calls R (messages are reordered), D (delayed\n" +
 		"beyond their round), T (nodes time out) and MD (messages are dropped), then in random runs of the sequential\n" +
 		"program, and states and time of its exhaustive search. Then each correct protocol with the bound to which\n" +
-		"it was searched, and what a proof about asynchronous runs lacks. A figure is the mean over the searches, one for each seed: all runs by those that end with a\n" +
+		"it was searched, and what a proof about asynchronous runs lacks. A figure is the mean over the searches, one " +
+		"for each seed: all runs by those that end with a\n" +
 		"violation, so that a search that gives up counts, too; how many found it is said if not all did.\n\n" +
 		"Example:\n  lockstep paper distal --seeds 100"
 }

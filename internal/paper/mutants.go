@@ -175,7 +175,7 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 			Interrupted bool `json:"interrupted"`
 		}{table, e.Interrupted()})
 	case c.Markdown:
-		err = errors.Join(table.WriteMarkdown(e.Out), tell(e, table))
+		err = errors.Join(table.WriteMarkdown(e.Out), report(e, table))
 	default:
 		err = table.WriteText(e.Out)
 	}
@@ -183,7 +183,7 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	return err
 }
 
-func tell(e *cli.Env, t *mutants.Table) error {
+func report(e *cli.Env, t *mutants.Table) error {
 	_, err := fmt.Fprintln(e.Err, t.Summary())
 	return err
 }

@@ -51,7 +51,8 @@ const (
 )
 
 // predictStrategy makes one test a run.
-var predictStrategy = strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+var predictStrategy = strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1,
+	During: 2, Steps: 60}
 
 // prediction is the outcome of the command.
 type prediction struct {
@@ -298,7 +299,8 @@ func (p prediction) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(
 		t,
-		"system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 %\t80 % found after\tpaper's number\tfound within it",
+		"system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 "+
+			"%\t80 % found after\tpaper's number\tfound within it",
 	)
 	for _, r := range p.Rows {
 		fmt.Fprintf(

@@ -21,8 +21,8 @@ func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, r
 		}
 		return
 	}
-	// A ring of slots bounds how far workers may run ahead of take. A ticket is held for each job that has begun and
-	// was not taken, so that a worker always finds its slot free. Workers fetch their jobs themselves. Without a
+	// A circular list of slots bounds how far workers may run ahead of take. A ticket is held for each job that has begun
+	// and was not taken, so that a worker always finds its slot free. Workers fetch their jobs themselves. Without a
 	// dispatcher, a worker never waits for another goroutine to get a processor while there is work.
 	slots := make([]chan T, min(n, 4*workers))
 	for i := range slots {

@@ -20,8 +20,8 @@ type Dir struct {
 // begins is the prefix of the names of all such directories, and of no other files.
 const begins = "lockstep-files-"
 
-// tries is the number of attempts with another name. An attempt fails if another process removes the directory before
-// it is locked, because it looks abandoned.
+// attempts is the number of attempts with another name. An attempt fails if another process removes the directory
+// before it is locked, because it looks abandoned.
 const attempts = 100
 
 // New creates a directory in root, or in the directory for temporary files, with name as a part of its name. It removes

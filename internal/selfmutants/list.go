@@ -49,7 +49,7 @@ var list = []mutants.Mutant{
 	skip("inconclusive-uncounted", "merge.go", "Result.Add", "r.Inconclusive += next.Inconclusive",
 		"inconclusive runs are not added up"),
 	expr("broken-environment", "merge.go", "Result.EnvironmentError", "r.InconclusiveTail > limit", "false",
-		"a campaign goes on though the last runs were all inconclusive"),
+		"a campaign continues though the last runs were all inconclusive"),
 	expr("settle-one-node", "settle.go", "settler.request", "s.given % to.Len()", "0",
 		"the settling stage gives all requests to one node"),
 	expr("settle-without-heal", "settle.go", "settler.Next", "turn.anyCut()", "false",
@@ -99,7 +99,7 @@ var list = []mutants.Mutant{
 		"a majority of the nodes is down"),
 	expr("one-way-is-two-way", "strategy/faults.go", "faults.draw", "kind == cutOneWay", "false",
 		"cuts in one direction cut both"),
-	skip("overtaken-for-ever", "strategy/agenda.go", "agenda.overtake", "e.passed++",
+	skip("overtaken-indefinitely", "strategy/agenda.go", "agenda.overtake", "e.passed++",
 		"an event may be overtaken by any number of others"),
 
 	// the shrinker and the replay

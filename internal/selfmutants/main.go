@@ -1,5 +1,5 @@
-// Command selfmutants measures the project's own tests. It plants known bugs in the engine, the strategies, the shrinker
-// and the replay, and reports which of them the tests of these packages find.
+// Command selfmutants measures the project's own tests. It plants known bugs in the engine, the strategies, the
+// shrinker and the replay, and reports which of them the tests of these packages find.
 //
 //	go run ./internal/selfmutants              all of them
 //	go run ./internal/selfmutants fifo-overtakes
@@ -33,7 +33,8 @@ import (
 var packages = []string{".", "strategy", "shrink", "replay"}
 
 func main() {
-	timeout := flag.Duration("timeout", 3*time.Minute, "time for the tests of a package; a fault with which they take longer is found")
+	timeout := flag.Duration("timeout", 3*time.Minute, "time for the tests of a package; a fault with which they "+
+		"take longer is found")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -82,7 +82,8 @@ func table1(w io.Writer, numbers string) error {
 	}
 	fmt.Fprintf(
 		w,
-		"### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly |\n|---|--:|--:|\n",
+		"### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly "+
+			"|\n|---|--:|--:|\n",
 		n,
 		r,
 		k,
@@ -116,7 +117,7 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "### Who sends to whom\n\n| round | one-to-all | all-to-one | other |\n|---|--:|--:|--:|\n")
+	fmt.Fprintf(w, "### Senders and receivers\n\n| round | one-to-all | all-to-one | other |\n|---|--:|--:|--:|\n")
 	for _, r := range s.Rounds {
 		fmt.Fprintf(w, "| %s | %d | %d | %d |\n", r.Name, r.OneToAll, r.AllToOne, r.Other)
 	}
@@ -128,7 +129,8 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 func (b bench) lateness(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(
 		w,
-		"### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n",
+		"### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n"+
+			"|---|--:|--:|--:|\n",
 	)
 	for _, late := range []int{0, 5, 10, 20, 30, 50, 100, strategy.Unbounded} {
 		p := b.plan()

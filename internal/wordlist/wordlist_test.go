@@ -24,6 +24,7 @@ var clean = []string{
 	"docs/concepts/coverage.md", "docs/reference/distal-grammar.md", "docs/reference/distal.md",
 	"internal/wordlist",
 	"bubble", "isolation", "kit", "process", "remote", "scenario", "sim", "spec", "strategy",
+	"cli", "clients", "cmd", "examples", "fleet", "internal", "report", "scripts", ".ci",
 	"docs/evidence", "docs/reports", "internal/reports", "reports",
 	"target",
 }

@@ -38,7 +38,8 @@ func TestActivity(t *testing.T) {
 		},
 			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was checked 6 times, 0.06 a run",
 				"nothing observable happened in 94 of 100 runs (94 %)",
-				"warning: most runs are idle: in the rounds of uniform, nodes with timeouts of their own may get nothing done; try the strategy walk, pos or partition, or more rounds"}},
+				"warning: most runs are idle: in the rounds of uniform, nodes with timeouts of their own may get nothing " +
+					"done; try the strategy walk, pos or partition, or more rounds"}},
 		{"in virtual time", lockstep.Result{
 			Strategy: "walk",
 			Runs:     4,
@@ -47,7 +48,7 @@ func TestActivity(t *testing.T) {
 			Events:   []lockstep.Count{{Name: "leader", N: 4}},
 		},
 			[]string{"a run: 10 steps, 1m31.3s of virtual time, 1 events (leader 1)"}},
-		{"seldom judged", lockstep.Result{
+		{"seldom checked", lockstep.Result{
 			Strategy: "pos",
 			Runs:     100,
 			Steps:    1000,
@@ -55,8 +56,9 @@ func TestActivity(t *testing.T) {
 			Checked:  []lockstep.Count{{Name: "p", N: 130, Runs: 13}},
 		},
 			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was checked 130 times, 1.3 a run",
-				"warning: property p was checked in few runs only: try longer runs, or baseline:drop=0, which has no faults; if they are idle, too, look at the system's adapter"}},
-		{"judged often enough", lockstep.Result{
+				"warning: property p was checked in few runs only: try longer runs, or baseline:drop=0, which has no faults; " +
+					"if they are idle, too, look at the system's adapter"}},
+		{"checked often enough", lockstep.Result{
 			Strategy: "pos",
 			Runs:     100,
 			Steps:    1000,
@@ -64,7 +66,7 @@ func TestActivity(t *testing.T) {
 			Checked:  []lockstep.Count{{Name: "p", N: 20, Runs: 20}},
 		},
 			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 20 times, 0.2 a run"}},
-		{"never judged", lockstep.Result{
+		{"never checked", lockstep.Result{
 			Strategy: "walk",
 			Runs:     1,
 			Steps:    10,
@@ -72,8 +74,9 @@ func TestActivity(t *testing.T) {
 			Checked:  []lockstep.Count{{Name: "p"}},
 		},
 			[]string{"a run: 10 steps, no events", "warning: property p was never checked",
-				"warning: most runs are idle: try longer runs, or delay, which follows the system's own time; if they are idle, too, look at the system's adapter"}},
-		{"judged by states", lockstep.Result{
+				"warning: most runs are idle: try longer runs, or delay, which follows the system's own time; if they are " +
+					"idle, too, look at the system's adapter"}},
+		{"checked by states", lockstep.Result{
 			Strategy: "walk",
 			Runs:     1,
 			Steps:    10,
@@ -97,7 +100,7 @@ func TestSpeedup(t *testing.T) {
 	c := passed()
 	var b strings.Builder
 	if err := c.Write(&b, false); err != nil || strings.Contains(b.String(), "real time") {
-		t.Errorf("%v: a system without a clock of its own tells of one:\n%s", err, b.String())
+		t.Errorf("%v: a system without a clock of its own reports one:\n%s", err, b.String())
 	}
 	c.Result.Virtual = trace.Time(49 * time.Second)
 	b.Reset()

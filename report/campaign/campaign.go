@@ -142,7 +142,7 @@ func speed(perSecond float64) string {
 const BestEffort = "best effort: a run may differ when it is repeated"
 
 // Write summarizes the campaign in a few lines.
-func (c *Campaign) Write(w io.Writer, colour bool) error {
+func (c *Campaign) Write(w io.Writer, color bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
@@ -198,7 +198,7 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	if c.Replay == "" && c.Rerun != "" && Failed(r.Problems()) {
 		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Rerun))
 	}
-	c.writeProblems(&b, colour)
+	c.writeProblems(&b, color)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -216,7 +216,7 @@ func (c *Campaign) ended() string {
 }
 
 // writeProblems ends the summary with the problems and then the verdict. The verdict is last, so that no list hides it.
-func (c *Campaign) writeProblems(b *strings.Builder, colour bool) {
+func (c *Campaign) writeProblems(b *strings.Builder, color bool) {
 	list := c.Result.Problems()
 	if len(list) > 0 && list[0].Verdict() == c.Verdict() && c.Verdict() != trace.Pass && len(list[0].Places) == 0 {
 		list = list[1:] // the summary has it
@@ -226,7 +226,7 @@ func (c *Campaign) writeProblems(b *strings.Builder, colour bool) {
 	}
 	line := c.Summary()
 	if word, rest, _ := strings.Cut(line, " "); c.Verdict() == trace.Fail || c.Verdict() == trace.Flaky {
-		line = plain.Red(colour, word) + " " + rest
+		line = plain.Red(color, word) + " " + rest
 	}
 	fmt.Fprintln(b, line)
 }

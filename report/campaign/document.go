@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Document is a campaign in the JSON form that the command line prints. Programs rely on the keys; a key that is removed
-// or changes its meaning changes the schema number of the command line.
+// Document is a campaign in the JSON form that the command line prints. Programs rely on the keys; a key that is
+// removed or changes its meaning changes the schema number of the command line.
 type Document struct {
 	// Target is the name of the system under test.
 	Target string `json:"target"`

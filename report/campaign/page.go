@@ -244,7 +244,8 @@ func rateText(d *Document) string {
 		text += fmt.Sprintf(", and with the same confidence of at least %s", percent(r.Lower))
 	}
 	return text + fmt.Sprintf(
-		" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
+		" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about "+
+			"schedules that the strategy does not make.",
 		words.Count(d.Verdicts[string(trace.Fail)], "finding"),
 		words.Count(d.Runs, "run"),
 	)

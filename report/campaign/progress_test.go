@@ -103,7 +103,8 @@ func TestProgressInAPipe(t *testing.T) {
 		clock.tick(time.Second)
 	}
 	p.Done()
-	want := "100 runs, 10 runs/s, 0 findings, 10s, 50s left\n200 runs, 10 runs/s, 0 findings, 20s, 40s left\n300 runs, 10 runs/s, 0 findings, 30s, 30s left\n"
+	want := "100 runs, 10 runs/s, 0 findings, 10s, 50s left\n200 runs, 10 runs/s, 0 findings, 20s, 40s left\n300 " +
+		"runs, 10 runs/s, 0 findings, 30s, 30s left\n"
 	if b.String() != want {
 		t.Errorf("got %q", b)
 	}

@@ -196,7 +196,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, c := range []struct{ what, document string }{
 		{"foreign element", `<testsuites><suite/></testsuites>`},
 		{"missing attribute", `<testsuites><testsuite name="a"/></testsuites>`},
-		{"foreign attribute", `<testsuites colour="red"/>`},
+		{"foreign attribute", `<testsuites color="red"/>`},
 		{"wrong type", `<testsuites tests="many"/>`},
 		{
 			"wrong order",

@@ -83,7 +83,7 @@ func (c Chart) SVG(w io.Writer) error {
 	c.open(&b, f)
 	c.drawAxes(&b, f, x, y)
 	for i, l := range c.Lines {
-		drawLine(&b, l, c.colour(i), x, y)
+		drawLine(&b, l, c.color(i), x, y)
 	}
 	if c.Class == "" {
 		c.legend(&b, f)
@@ -117,10 +117,10 @@ func (c Chart) open(b *strings.Builder, f frame) {
 	text(b, f.width/2, 18, "middle", `font-size="14"`, c.Title)
 }
 
-// colour returns the color of the i-th line.
-func (c Chart) colour(i int) string {
+// color returns the color of the i-th line.
+func (c Chart) color(i int) string {
 	if like := c.Lines[i].Like; like > 0 && like <= i {
-		return c.colour(like - 1)
+		return c.color(like - 1)
 	}
 	own := 0
 	for _, l := range c.Lines[:i] {
@@ -176,7 +176,7 @@ func (c Chart) drawAxes(b *strings.Builder, f frame, x, y axis) {
 	}
 }
 
-func drawLine(b *strings.Builder, l Line, colour string, x, y axis) {
+func drawLine(b *strings.Builder, l Line, color string, x, y axis) {
 	if len(l.Points) == 0 {
 		return
 	}
@@ -195,7 +195,7 @@ func drawLine(b *strings.Builder, l Line, colour string, x, y axis) {
 		fmt.Fprintf(
 			b,
 			`<path class="area" fill="%s" fill-opacity="0.15" d="%sV%.1fH%.1fZ"/>`+"\n",
-			colour,
+			color,
 			d.String(),
 			y.at(0),
 			x.at(l.Points[0].X),
@@ -204,7 +204,7 @@ func drawLine(b *strings.Builder, l Line, colour string, x, y axis) {
 	fmt.Fprintf(
 		b,
 		`<path class="data" fill="none" stroke="%s" stroke-width="1.6"%s d="%s"/>`+"\n",
-		colour,
+		color,
 		dashes(l),
 		d.String(),
 	)
@@ -226,7 +226,7 @@ func (c Chart) legend(b *strings.Builder, f frame) {
 			`<path d="M%.1f %.1fh24" stroke="%s" stroke-width="1.6"%s/>`+"\n",
 			f.right-30,
 			at-4,
-			c.colour(i),
+			c.color(i),
 			dashes(l),
 		)
 		text(b, f.right-36, at, "end", "", l.Name)

@@ -14,7 +14,7 @@ function count() {
 	if (stack == "") return
 	all++
 	if (stack ~ /bubble\.\(\*kernel\)\.serve/) what = leaf ~ /^ffff/ ? "files: the kernel" : "files: the model of the disk"
-	else if (stack ~ /bubble\.(\(\*machine\)\.rebuild|\(\*deployment\)\.wipe)|os\.RemoveAll/) what = "files: directories emptied and made again"
+	else if (stack ~ /bubble\.(\(\*machine\)\.rebuild|\(\*deployment\)\.wipe)|os\.RemoveAll/) what = "files: directories emptied and created"
 	else if (stack ~ /runtime\.(gcBgMarkWorker|gcStart|bgsweep|bgscavenge|gcAssistAlloc|sweepone|GC)/) what = "garbage collection"
 	else if (stack ~ /runtime\.LockstepDiscard/) what = "goroutines of the dead discarded"
 	else if (stack ~ /runtime\.(mallocgc|newobject|growslice|makeslice)/) what = "memory allocated"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Looks for the known bugs of etcd in releases of 3.5 that have them and in those that fixed them: known.sh RUNS VERSION...
-# BUGS='17780|18089' looks for these alone, and RATE=true makes all runs of releases that have one, too, to tell how often it shows.
+# BUGS='17780|18089' looks for these alone. RATE=true makes all runs of releases that have a bug, too, to measure how
+# often it occurs.
 # Each release is built once, which takes a minute or more. Run from the top of the project, after make build.
 set -eu
 lockstep=$PWD/bin/lockstep

@@ -30,11 +30,11 @@ type body struct {
 }
 
 type node struct {
-	mutex      sync.Mutex
-	id         string
-	neighbours []string
-	seen       []int
-	open       map[string]map[int]bool // by neighbor: the values that it has not acknowledged
+	mutex     sync.Mutex
+	id        string
+	neighbors []string
+	seen      []int
+	open      map[string]map[int]bool // by neighbor: the values that it has not acknowledged
 }
 
 func main() {
@@ -55,9 +55,9 @@ func main() {
 func (n *node) insist() {
 	for range time.Tick(50 * time.Millisecond) {
 		n.mutex.Lock()
-		for neighbour, values := range n.open {
+		for neighbor, values := range n.open {
 			for v := range values {
-				n.send(neighbour, body{Type: "news", Message: v})
+				n.send(neighbor, body{Type: "news", Message: v})
 			}
 		}
 		n.mutex.Unlock()
@@ -70,7 +70,7 @@ func (n *node) handle(m message) {
 		n.id = m.Body.NodeID
 		n.reply(m, body{Type: "init_ok"})
 	case "topology":
-		n.neighbours = m.Body.Topology[n.id]
+		n.neighbors = m.Body.Topology[n.id]
 		n.reply(m, body{Type: "topology_ok"})
 	case "read":
 		n.reply(m, body{Type: "read_ok", Messages: &n.seen})
@@ -93,12 +93,12 @@ func (n *node) learn(value int) {
 		}
 	}
 	n.seen = append(n.seen, value)
-	for _, neighbour := range n.neighbours {
-		if n.open[neighbour] == nil {
-			n.open[neighbour] = map[int]bool{}
+	for _, neighbor := range n.neighbors {
+		if n.open[neighbor] == nil {
+			n.open[neighbor] = map[int]bool{}
 		}
-		n.open[neighbour][value] = true
-		n.send(neighbour, body{Type: "news", Message: value})
+		n.open[neighbor][value] = true
+		n.send(neighbor, body{Type: "news", Message: value})
 	}
 }
 

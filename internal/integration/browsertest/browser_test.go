@@ -27,7 +27,7 @@ type browser struct {
 	mutex    sync.Mutex
 	errors   []string
 	requests []string
-	told     chan struct{} // closed after the last words arrived
+	read     chan struct{} // closed after the last words arrived
 }
 
 // open starts Chromium with a page, which must send no requests and report no errors.
@@ -63,7 +63,7 @@ func visit(t *testing.T, width, height int, url string) *browser {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	b := &browser{Context: ctx, told: make(chan struct{})}
+	b := &browser{Context: ctx, read: make(chan struct{})}
 	b.listen()
 	b.do(t, chromedp.Navigate(url))
 	return b
@@ -100,7 +100,7 @@ func (b *browser) listen() {
 				return
 			}
 			if m.Text == lastWords {
-				close(b.told)
+				close(b.read)
 				return
 			}
 			if m.IsException() || m.Type == "error" || m.Type == "warning" {
@@ -131,7 +131,7 @@ func (b *browser) check(t *testing.T) {
 	}
 	eval[bool](t, b, "console.info("+strconv.Quote(lastWords)+"), true")
 	select {
-	case <-b.told:
+	case <-b.read:
 	case <-b.Done():
 		t.Error("the page's console fell silent")
 	}

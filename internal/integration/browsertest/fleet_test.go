@@ -69,7 +69,7 @@ func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page stri
 // give gives a campaign and waits for its end.
 func give(t *testing.T, server *fleet.Server, args ...string) {
 	t.Helper()
-	args = append(append([]string{"run"}, args...), "--stretches")
+	args = append(append([]string{"run"}, args...), "--batches")
 	file, variables, err := self("", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -217,7 +217,8 @@ func TestDarkPrintAndTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if nav, fits := count(t, b, "nav, aside"),
-		eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 ||
+		eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= "+
+			"innerWidth"); nav != 0 ||
 		!fits {
 		t.Errorf("in print %d controls are shown, and the picture fits: %v", nav, fits)
 	}

@@ -60,7 +60,7 @@ func Passes(t testing.TB, what string, plan lockstep.Plan) {
 		t.Errorf("%s: %+v, %v", what, result, err)
 		return
 	}
-	t.Logf("%s: %d runs, %d steps, judged %v", what, result.Runs, result.Steps, result.Checked)
+	t.Logf("%s: %d runs, %d steps, checked %v", what, result.Runs, result.Steps, result.Checked)
 	if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}

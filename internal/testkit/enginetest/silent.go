@@ -80,9 +80,9 @@ func (w *silence) Observe(r *lockstep.Run) {
 // Noted returns the result of the run.
 func (w *silence) Noted() any {
 	noted := w.seen
-	for who, g := range w.at {
+	for key, g := range w.at {
 		noted.Askers++
-		if !w.pending[who] && w.incarnations[g.node] > g.incarnation {
+		if !w.pending[key] && w.incarnations[g.node] > g.incarnation {
 			noted.Fell++
 		}
 	}

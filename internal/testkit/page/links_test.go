@@ -53,7 +53,8 @@ func TestBrokenLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"a.md": "# A, the first\n[b](docs/b.md) [here](#a-the-first) [there](docs/b.md#two-words) [web](https://example.com/none)\n" +
+		"a.md": "# A, the first\n[b](docs/b.md) [here](#a-the-first) [there](docs/b.md#two-words) " +
+			"[web](https://example.com/none)\n" +
 			"[none](docs/none.md) [no heading](docs/b.md#three) [in code](docs/b.md#in-code)\n" + fences +
 			"go\n# in code\n[x](y)\n" + fences + "\n`[x](y)`\n    [x](y)\n",
 		"docs/b.md": "## Two `words`\n[up](../a.md) [up](a.md)\n" + fences + "\n# in code\n" + fences + "\n",

@@ -176,7 +176,7 @@ var progress = regexp.MustCompile(`(?m)^(\d+ of \d+ runs, .* left|go: downloadin
 var machine = []string{
 	`\d+(\.\d+)?(ns|µs|ms|s|m\d+(\.\d+)?s)\b`, // times
 	`\d+ (runs|steps)/s`,
-	`\d+ tries`, // shrinking has a time limit
+	`\d+ attempts`, // shrinking has a time limit
 	`go\d+\.\d+(\.\d+)?`,
 	`-[0-9a-f]{16}\b`, // of programs that are built on demand: a hash of all their inputs
 }

@@ -53,12 +53,12 @@ func TestFollow(t *testing.T) {
 	if golden.Rewrite() {
 		t.Skip("pages are not compared")
 	}
-	begin := block("sh", "mkdir ~/x && cd ~/x\nexport COLOUR=red\n")
+	begin := block("sh", "mkdir ~/x && cd ~/x\nexport COLOR=red\n")
 	for _, c := range []struct {
 		what, page string
 		fails      bool
 	}{
-		{"directory and variables last", begin + block("sh", `[ "$PWD" = "$HOME/x" ] && [ $COLOUR = red ]`+"\n"), false},
+		{"directory and variables last", begin + block("sh", `[ "$PWD" = "$HOME/x" ] && [ $COLOR = red ]`+"\n"), false},
 		{"files", begin + block("go file=a/b.go", "package b\n") + block("sh", "grep -q package a/b.go\n"), false},
 		{"no file", begin + block("sh", "grep -q package a/b.go\n"), true},
 		{"fixed", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") +
@@ -69,8 +69,8 @@ func TestFollow(t *testing.T) {
 		{"should fail", block("sh fails", "true\n"), true},
 		{"output", block("sh", "echo one two\n") + block("text output", "one\n"), false},
 		{"other output", block("sh", "echo one two\n") + block("text output", "three\n"), true},
-		{"transcript", begin + block("console", "$ echo $COLOUR\nred\n$ true\n$ false\n[exit status 1]\n"), false},
-		{"another transcript", begin + block("console", "$ echo $COLOUR\nblue\n"), true},
+		{"transcript", begin + block("console", "$ echo $COLOR\nred\n$ true\n$ false\n[exit status 1]\n"), false},
+		{"another transcript", begin + block("console", "$ echo $COLOR\nblue\n"), true},
 		{"a transcript without a status", block("console", "$ false\n"), true},
 		{
 			"times are not compared",

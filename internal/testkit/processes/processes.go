@@ -24,12 +24,12 @@ const usual = 4
 // mark begins the lines that are compared.
 const mark = "same> "
 
-// Same runs the test that calls it in several processes at once, which puts load on the machine. The lines that tell
-// returns must be the same in all of them. tell gets the number of its process, from 1.
-func Same(t *testing.T, tell func(process int) []string) {
+// Same runs the test that calls it in several processes at once, which puts load on the machine. The lines that lines
+// returns must be the same in all of them. lines gets the number of its process, from 1.
+func Same(t *testing.T, lines func(process int) []string) {
 	t.Helper()
 	if number, err := strconv.Atoi(os.Getenv(child)); err == nil {
-		for _, line := range tell(number) {
+		for _, line := range lines(number) {
 			fmt.Println(mark + line)
 		}
 		return
@@ -44,7 +44,7 @@ func Same(t *testing.T, tell func(process int) []string) {
 		}
 		switch text := lines.String(); {
 		case text == "":
-			t.Fatalf("process %d told nothing:\n%s", i, out)
+			t.Fatalf("process %d printed nothing:\n%s", i, out)
 		case i == 0:
 			first = text
 		case text != first:

@@ -21,10 +21,10 @@ type Share struct {
 
 // Shares runs the test that calls it in several processes at once, as [Same] does. It counts for each row the outcomes
 // that are the same in all of them, and logs a table. In the child processes it returns nil.
-func Shares(t *testing.T, tell func() []Row) []Share {
+func Shares(t *testing.T, lines func() []Row) []Share {
 	t.Helper()
 	if os.Getenv(child) != "" {
-		for _, r := range tell() {
+		for _, r := range lines() {
 			fmt.Printf("%s%s\t%s\n", mark, r.Name, strings.Join(r.Outcomes, " "))
 		}
 		return nil
@@ -33,7 +33,7 @@ func Shares(t *testing.T, tell func() []Row) []Share {
 	tables := make([][]Row, len(outputs))
 	for i, out := range outputs {
 		if tables[i] = rows(out); len(tables[i]) == 0 || len(tables[i]) != len(tables[0]) {
-			t.Fatalf("process %d told %d rows, the first %d:\n%s", i, len(tables[i]), len(tables[0]), out)
+			t.Fatalf("process %d printed %d rows, the first %d:\n%s", i, len(tables[i]), len(tables[0]), out)
 		}
 	}
 	shares := compare(tables)
@@ -79,9 +79,9 @@ func compare(tables [][]Row) []Share {
 }
 
 // AllSame requires this number of outcomes in each row, all of them the same in all processes.
-func AllSame(t *testing.T, of int, tell func() []Row) {
+func AllSame(t *testing.T, of int, lines func() []Row) {
 	t.Helper()
-	for _, s := range Shares(t, tell) {
+	for _, s := range Shares(t, lines) {
 		if s.Of != of || s.Same < s.Of {
 			t.Errorf("%s: %d of %d runs are the same in all processes, wanted are %d", s.Name, s.Same, s.Of, of)
 		}

@@ -86,7 +86,8 @@ func ask(ctx context.Context, address, line string) (string, error) {
 type servers struct{ sabotage bool }
 
 func (s servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: 2, Determinism: lockstep.BestEffort, Pace: trace.Time(5 * time.Millisecond),
+	return lockstep.Info{Name: "servers", Nodes: 2, Determinism: lockstep.BestEffort,
+		Pace:     trace.Time(5 * time.Millisecond),
 		Supports: trace.KindsOf(trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request, trace.Wait)}, nil
 }
 

@@ -50,5 +50,5 @@ func (s *scheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// Tell returns the zero value: there is nothing to report.
+// Report returns the zero value: there is nothing to report.
 func (*scheduler) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }

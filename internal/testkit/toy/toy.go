@@ -88,7 +88,7 @@ func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// Judge is a spec made of functions.
+// Checker is a spec made of functions.
 type Checker struct {
 	OnStep, AtEnd func(*lockstep.Run) *lockstep.Finding
 	// Undecided is the reason why no run can be checked; empty: runs can be checked.

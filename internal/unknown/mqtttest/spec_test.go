@@ -15,8 +15,8 @@ import (
 // The number of steps of the settling stage, and the time without faults that the stage must reach before the spec
 // checks the end.
 const (
-	settle  = 1500
-	patient = time.Minute
+	settle        = 1500
+	deliveryLimit = time.Minute
 )
 
 // delivery is the spec of the broker: a subscriber receives only messages that a publisher sent. Some time after the
@@ -57,12 +57,12 @@ func (m *messages) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 			m.sent[text] = append(m.sent[text], n)
 		}
 	case eventAcked:
-		if time.Duration(run.Now()-m.began) < patient/2 || m.began < 0 { // later ones may be in flight at the end
+		if time.Duration(run.Now()-m.began) < deliveryLimit/2 || m.began < 0 { // later ones may be in flight at the end
 			m.acked = append(m.acked, text)
 		}
 	case eventGot:
 		if _, sent := m.sent[text]; !sent {
-			return finding(e.Node, "node %d gets %q, which nobody sent", e.Node, text)
+			return finding(e.Node, "node %d gets %q, which no node sent", e.Node, text)
 		}
 		if m.got[e.Node] != nil {
 			m.got[e.Node][text] = true
@@ -72,7 +72,7 @@ func (m *messages) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 }
 
 func (m *messages) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || m.began < 0 || time.Duration(run.Now()-m.began) < patient {
+	if !run.Settled() || m.began < 0 || time.Duration(run.Now()-m.began) < deliveryLimit {
 		return nil
 	}
 	for _, text := range m.acked {

@@ -36,14 +36,14 @@ const buffer = 512
 
 // start starts a node: it joins the others, sends events and reports those that it receives.
 func start(n *bubble.Node, buffer int) error {
-	quiet := log.New(io.Discard, "", 0)
+	discard := log.New(io.Discard, "", 0)
 	got := make(chan serf.Event, 64)
 	c := serf.DefaultConfig()
-	c.NodeName, c.EventCh, c.Logger = name(n.Self()), got, quiet
+	c.NodeName, c.EventCh, c.Logger = name(n.Self()), got, discard
 	c.EventBuffer = buffer
 	c.MemberlistConfig = memberlist.DefaultLANConfig()
 	c.MemberlistConfig.BindAddr, c.MemberlistConfig.AdvertiseAddr = "0.0.0.0", address(n.Self())
-	c.MemberlistConfig.Logger = quiet
+	c.MemberlistConfig.Logger = discard
 	n.Emit(eventUp, nil)
 	s, err := serf.Create(c)
 	if err != nil {

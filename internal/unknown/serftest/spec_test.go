@@ -17,8 +17,8 @@ import (
 // checks the end. A node reconnects every 30 seconds to one of the failed nodes. Every 30 seconds it exchanges all
 // events with one of the others.
 const (
-	settle  = 20_000
-	patient = 4 * time.Minute
+	settle        = 20_000
+	deliveryLimit = 4 * time.Minute
 )
 
 // once is the spec that no incarnation of a node receives an event twice, or an event that no node sent. For all
@@ -100,7 +100,7 @@ func (a *atEnd) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 }
 
 func (a *atEnd) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || a.began < 0 || time.Duration(run.Now()-a.began) < patient {
+	if !run.Settled() || a.began < 0 || time.Duration(run.Now()-a.began) < deliveryLimit {
 		return nil
 	}
 	a.checks++

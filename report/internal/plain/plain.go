@@ -85,8 +85,8 @@ func Wrap(s string, width, indent, most int) []string {
 func Keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Red returns a text, in red if the output has color.
-func Red(colour bool, text string) string {
-	if !colour {
+func Red(color bool, text string) string {
+	if !color {
 		return text
 	}
 	return "\x1b[31m" + text + "\x1b[0m"

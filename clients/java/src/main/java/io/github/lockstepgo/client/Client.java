@@ -56,7 +56,8 @@ public final class Client {
         String url = System.getenv("LOCKSTEP_URL");
         String node = System.getenv("LOCKSTEP_NODE");
         if (url == null || node == null) {
-            throw new IllegalStateException("LOCKSTEP_URL and LOCKSTEP_NODE are not set: the program is not run by Lockstep");
+            throw new IllegalStateException(
+                    "LOCKSTEP_URL and LOCKSTEP_NODE are not set: the program is not run by Lockstep");
         }
         String token = System.getenv("LOCKSTEP_TOKEN");
         return new Client(URI.create(url), Integer.parseInt(node), token == null ? "" : token, Collections.emptyMap());
@@ -78,8 +79,10 @@ public final class Client {
     /** Identifies the replica and asks for the connection, as an HTTP request; takes the answer. */
     private void greet(DataInputStream in, OutputStream out) throws IOException {
         byte[] hello = Wire.hello(node, info);
-        String head = "POST " + LINE + " HTTP/1.1\r\nHost: " + url.getAuthority() + "\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\n"
-                + (token.isEmpty() ? "" : "Authorization: Bearer " + token + "\r\n") + "Content-Length: " + hello.length + "\r\n\r\n";
+        String head = "POST " + LINE + " HTTP/1.1\r\nHost: " + url.getAuthority()
+                + "\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\n"
+                + (token.isEmpty() ? "" : "Authorization: Bearer " + token + "\r\n")
+                + "Content-Length: " + hello.length + "\r\n\r\n";
         ByteArrayOutputStream request = new ByteArrayOutputStream();
         request.write(head.getBytes(StandardCharsets.UTF_8));
         request.write(hello);
@@ -220,7 +223,8 @@ public final class Client {
 
     /** Sends a message. */
     public void send(Message m) {
-        effect(new Wire.Writer().number(2, m.to).text(3, m.type).bytes(4, m.body).number(5, m.phase).number(6, m.round).text(7, m.text));
+        effect(new Wire.Writer().number(2, m.to).text(3, m.type).bytes(4, m.body)
+                .number(5, m.phase).number(6, m.round).text(7, m.text));
     }
 
     /** Starts a timer; one of the same name is replaced. */

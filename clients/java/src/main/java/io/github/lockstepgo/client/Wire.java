@@ -75,7 +75,8 @@ final class Wire {
                 case 2:
                     long length = varint(in);
                     if (length < 0 || length > in.remaining()) {
-                        throw new IllegalArgumentException("a field of " + length + " bytes where " + in.remaining() + " are left");
+                        throw new IllegalArgumentException(
+                                "a field of " + length + " bytes where " + in.remaining() + " are left");
                     }
                     byte[] value = new byte[(int) length];
                     in.get(value);
@@ -118,7 +119,8 @@ final class Wire {
 
     /** A message in two parts, with its length before it. */
     static byte[] frame(byte[] head, byte[] rest) {
-        return ByteBuffer.allocate(5 + head.length + rest.length).put((byte) 0).putInt(head.length + rest.length).put(head).put(rest).array();
+        return ByteBuffer.allocate(5 + head.length + rest.length).put((byte) 0).putInt(head.length + rest.length)
+                .put(head).put(rest).array();
     }
 
     static byte[] hello(int node, Map<String, String> info) {

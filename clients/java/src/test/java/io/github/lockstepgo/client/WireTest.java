@@ -13,8 +13,8 @@ class WireTest {
     void ordersAreRead() {
         byte[] replica = Wire.hello(2, Map.of("key", "value"));
         byte[] message = new Wire.Writer().number(1, Wire.Order.DELIVER).number(2, 300).number(3, 4).number(6, -1)
-                .number(7, 1).number(8, 2).text(9, "vote").bytes(10, new byte[] {1, 2}).text(12, "ä").number(13, 1L << 40)
-                .message(14, replica).number(99, 7).text(98, "of a later version").toBytes();
+                .number(7, 1).number(8, 2).text(9, "vote").bytes(10, new byte[] {1, 2}).text(12, "ä")
+                .number(13, 1L << 40).message(14, replica).number(99, 7).text(98, "of a later version").toBytes();
         Wire.Order o = new Wire.Order(message);
         assertEquals(Wire.Order.DELIVER, o.kind);
         assertEquals(300, o.number);
@@ -36,7 +36,8 @@ class WireTest {
 
     @Test
     void brokenMessagesAreRefused() {
-        for (byte[] broken : new byte[][] {{8}, {10, 5, 1}, {(byte) 0xff}, {15}, {9, 1}, {8, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}}) {
+        for (byte[] broken : new byte[][] {{8}, {10, 5, 1}, {(byte) 0xff}, {15}, {9, 1},
+                {8, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}}) {
             assertThrows(IllegalArgumentException.class, () -> new Wire.Order(broken));
         }
     }

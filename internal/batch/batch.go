@@ -213,7 +213,8 @@ func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
 	}
 	if _, _, terms := m.runner.Prepared(); terms.Lineages > 1 {
 		return m, fmt.Errorf(
-			"--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out",
+			"--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or "+
+				"--fleet out",
 			plan.Strategy,
 		)
 	}

@@ -71,7 +71,7 @@ func serve(plan lockstep.Plan) {
 
 // If the environment variable is set, the test's own program serves batches.
 func TestMain(m *testing.M) {
-	switch os.Getenv("STRETCH_TEST") {
+	switch os.Getenv("BATCH_TEST") {
 	case "serve":
 		serve(plan)
 	case "first":
@@ -107,7 +107,7 @@ func start(t *testing.T, mode string) (*Program, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Start(t.Context(), self, nil, "STRETCH_TEST="+mode)
+	return Start(t.Context(), self, nil, "BATCH_TEST="+mode)
 }
 
 // A campaign that a program makes in batches equals that of Explore, including the traces.
@@ -151,7 +151,8 @@ func TestProgram(t *testing.T) {
 	if err := Unpack(sum, traces[:len(sum.Failures)]); err != nil {
 		t.Fatal(err)
 	}
-	if sum.Digest != want.Digest || sum.Runs != want.Runs || len(sum.Failures) != len(want.Failures) || len(want.Failures) != 2 {
+	if sum.Digest != want.Digest || sum.Runs != want.Runs || len(sum.Failures) != len(want.Failures) ||
+		len(want.Failures) != 2 {
 		t.Errorf("%x after %d runs, want %x after %d", sum.Digest, sum.Runs, want.Digest, want.Runs)
 	}
 	for i, f := range sum.Failures {

@@ -9,7 +9,7 @@ import (
 )
 
 // The default step timeout is the one that the target needs; the command line overrides it.
-func TestPatience(t *testing.T) {
+func TestTimeouts(t *testing.T) {
 	slow := target.Target{StepTimeout: time.Hour}
 	for _, c := range []struct {
 		target      target.Target

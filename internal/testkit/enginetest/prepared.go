@@ -8,18 +8,18 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Told is a system that reports prepared events in its single step, for tests of specs.
+// Prepared is a system that reports prepared events in its single step, for tests of specs.
 type Prepared []lockstep.Event
 
 // Describe describes the system.
 func (e Prepared) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "told", Nodes: 3, Supports: trace.KindsOf(trace.Request)}, nil
+	return lockstep.Info{Name: "prepared", Nodes: 3, Supports: trace.KindsOf(trace.Request)}, nil
 }
 
 // Deploy deploys the system.
 func (e Prepared) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return e, nil }
 
-// Abilities returns the zero value.
+// Capabilities returns the zero value.
 func (e Prepared) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close does nothing.
@@ -27,7 +27,7 @@ func (e Prepared) Close() error { return nil }
 
 // Reset offers the single step.
 func (e Prepared) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
-	out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1), Text: "tell"})
+	out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1), Text: "report"})
 	return nil
 }
 
@@ -66,29 +66,29 @@ func (s Timed) Describe() (lockstep.Info, error) {
 
 // Deploy deploys the system.
 func (s Timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
-	return &telling{Timed: s}, nil
+	return &timedDeployment{Timed: s}, nil
 }
 
-// telling is a deployment of Timed.
-type telling struct {
+// timedDeployment is a deployment of Timed.
+type timedDeployment struct {
 	Timed
 	next int
 }
 
-// Abilities returns the zero value.
-func (*telling) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+// Capabilities returns the zero value.
+func (*timedDeployment) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close does nothing.
-func (*telling) Close() error { return nil }
+func (*timedDeployment) Close() error { return nil }
 
 // Reset begins a run.
-func (s *telling) Reset(context.Context, uint64, *lockstep.Outbox) error {
+func (s *timedDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error {
 	s.next = 0
 	return nil
 }
 
 // Do reports the events of the next moment.
-func (s *telling) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+func (s *timedDeployment) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	if s.next == len(s.Moments) {
 		return nil
 	}
