@@ -116,8 +116,8 @@ func (c *BatchRunner) forget() {
 	}
 }
 
-// Met returns the distinct schedules and states of the last batch, by their hashes, if the plan counts them.
-func (c *BatchRunner) Met() (schedules, states []uint64) {
+// Distinct returns the distinct schedules and states of the last batch, by their hashes, if the plan counts them.
+func (c *BatchRunner) Distinct() (schedules, states []uint64) {
 	if c.distinct == nil {
 		return nil, nil
 	}

@@ -158,7 +158,7 @@ func TestBatchesOfOneRunner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schedules, states := runner.Met()
+		schedules, states := runner.Distinct()
 		if len(schedules) != part.Schedules || len(states) != part.States {
 			t.Errorf("%d and %d, the result says %d and %d", len(schedules), len(states), part.Schedules, part.States)
 		}
@@ -206,7 +206,7 @@ func ExampleBatchRunner() {
 		fmt.Println(err)
 		return
 	}
-	schedules, _ := runner.Met()
+	schedules, _ := runner.Distinct()
 	fmt.Println(len(schedules) == more.Schedules)
 	sum.Add(more, plan.Keep)
 	runner.Conclude(sum)

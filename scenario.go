@@ -24,7 +24,7 @@ type Director interface {
 	Reset(*rand.Rand)
 	// Observe is called after the start of a run and after every step. It sees the step (run.Last), the messages it
 	// sent (run.Sent) and its events (run.Events), and acts through the control. While run.Settling reports true, the
-	// control moves nothing.
+	// control has no effect.
 	Observe(run *Run, control *Control)
 	// Idle is called when the strategy has no step left. A director that makes a step possible, by releasing or doing
 	// something, reports true and the run continues.
@@ -52,7 +52,7 @@ type Count struct {
 const NotCounted = -1
 
 // Control is a director's means to act on a run. In a replay, the director's steps come from the trace. There the
-// director still checks, but moves nothing.
+// director still checks the run, but the control has no effect on it.
 type Control struct {
 	turn *Turn
 	run  *Run // of turn
@@ -91,10 +91,10 @@ func (c *Control) Forge(id trace.ID, body string) Step { return c.run.forge(id, 
 // script. It does not take the step: see Do.
 func (c *Control) Replay(p *Player, next *Step) bool { return p.Next(c.turn, next) }
 
-// Moves reports whether the control can move anything: not in a replay, and not while the run settles.
+// Moves reports whether the control has an effect. It has none in a replay, and none while the run settles.
 func (c *Control) Moves() bool { return !c.mute && !c.run.settling }
 
-// Muted is a control of the same run that moves nothing, for checking what a director would do.
+// Muted is a control of the same run without any effect, for checking what a director would do.
 func (c *Control) Muted() *Control { return &Control{turn: c.turn, run: c.run, mute: true} }
 
 // HoldTimers keeps the timers of nodes from the strategy until they are released. Do can still fire them.

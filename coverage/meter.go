@@ -8,16 +8,16 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 )
 
-// A Watch is a set of aims that a Meter counts together.
+// A Watch is a set of goals that a Meter counts together.
 type Watch struct {
 	Name  string
 	Goals []cover.Goal
 	// Probability is what the theorems assume about one test of these goals; without P the meter counts but predicts
 	// nothing.
 	Probability cover.Probability
-	// WhenMet omits the reading while no run was a test of the aims. It is for aims that do not concern many campaigns.
+	// WhenMet omits the reading while no run was a test of the goals. It is for goals that do not concern many campaigns.
 	WhenMet bool
-	// Often also counts the runs that cover the first aim.
+	// Often also counts the runs that cover the first goal.
 	Often bool
 }
 
@@ -111,7 +111,7 @@ func WatchPartitionSequence(sequence cover.PartitionSequence, sampling cover.Sam
 	}, nil
 }
 
-// A Meter counts which aims the runs of a campaign have covered, independent of the strategy.
+// A Meter counts which goals the runs of a campaign have covered, independent of the strategy.
 type Meter struct {
 	sum     Sum
 	watches []*watching
@@ -119,7 +119,7 @@ type Meter struct {
 
 type watching struct {
 	Watch
-	left []int // indices of the uncovered Aims, in order
+	left []int // indices of the uncovered Goals, in order
 }
 
 // A Point of the curve is the coverage after a number of runs.
@@ -146,10 +146,10 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 		}
 		names[w.Name] = true
 		if len(w.Goals) == 0 {
-			return nil, &cover.RangeError{What: "aims of " + w.Name, Value: 0, Want: "at least 1"}
+			return nil, &cover.RangeError{What: "goals of " + w.Name, Value: 0, Want: "at least 1"}
 		}
-		for _, aim := range w.Goals {
-			if aim == nil {
+		for _, goal := range w.Goals {
+			if goal == nil {
 				return nil, &cover.RangeError{
 					What:  "goal of " + w.Name,
 					Value: nil,
@@ -178,22 +178,22 @@ func (m *Meter) Add(run []cover.Stage) {
 			c.Hits++
 		}
 		var covered []int
-		for _, aim := range w.left {
-			if w.Goals[aim].In(run) {
-				covered = append(covered, aim)
+		for _, goal := range w.left {
+			if w.Goals[goal].In(run) {
+				covered = append(covered, goal)
 			}
 		}
 		if covered != nil { // most runs cover nothing new
 			w.cover(covered)
-			c.News = append(c.News, News{Run: m.sum.Runs, Tests: c.Tests, Aims: covered})
+			c.News = append(c.News, News{Run: m.sum.Runs, Tests: c.Tests, Goals: covered})
 		}
 	}
 }
 
-// cover removes aims, given in order, from the uncovered ones.
-func (w *watching) cover(aims []int) {
-	w.left = slices.DeleteFunc(w.left, func(aim int) bool {
-		_, ok := slices.BinarySearch(aims, aim)
+// cover removes goals, given in order, from the uncovered ones.
+func (w *watching) cover(goals []int) {
+	w.left = slices.DeleteFunc(w.left, func(goal int) bool {
+		_, ok := slices.BinarySearch(goals, goal)
 		return ok
 	})
 }
@@ -232,7 +232,7 @@ func (m *Meter) Read() []Reading {
 		}
 		r := Reading{Name: w.Name, Runs: m.sum.Runs, Tests: c.Tests, Goals: len(w.Goals), Hits: c.Hits}
 		for _, n := range c.News {
-			r.Covered += len(n.Aims)
+			r.Covered += len(n.Goals)
 			r.Curve = append(r.Curve, Point{Run: n.Run, Tests: n.Tests, Covered: r.Covered})
 		}
 		r.Fraction = float64(r.Covered) / float64(r.Goals)
@@ -265,14 +265,14 @@ func theory(c cover.Probability, tests int) Theory {
 	return t
 }
 
-// Missing lists the aims of a watch that no run has covered yet, in the order of the watch. It returns nil if there is
+// Missing lists the goals of a watch that no run has covered yet, in the order of the watch. It returns nil if there is
 // no watch with this name.
 func (m *Meter) Missing(name string) []cover.Goal {
 	for _, w := range m.watches {
 		if w.Name == name {
 			var list []cover.Goal
-			for _, aim := range w.left {
-				list = append(list, w.Goals[aim])
+			for _, goal := range w.left {
+				list = append(list, w.Goals[goal])
 			}
 			return list
 		}

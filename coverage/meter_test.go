@@ -66,8 +66,8 @@ func TestMeterCounts(t *testing.T) {
 		curve := reading.Curve
 		for r, run := range runs {
 			tests += watches[i].Goals[0].Tests(run)
-			for a, aim := range watches[i].Goals {
-				if aim.In(run) {
+			for a, goal := range watches[i].Goals {
+				if goal.In(run) {
 					covered[a] = true
 				}
 			}
@@ -95,10 +95,10 @@ func TestMeterCounts(t *testing.T) {
 			t.Errorf("%s: fraction %v", reading.Name, reading.Fraction)
 		}
 		missing := meter.Missing(reading.Name)
-		for _, aim := range missing {
+		for _, goal := range missing {
 			for _, run := range runs {
-				if aim.In(run) {
-					t.Errorf("%s: %v is said to be missing", reading.Name, aim)
+				if goal.In(run) {
+					t.Errorf("%s: %v is said to be missing", reading.Name, goal)
 				}
 			}
 		}
@@ -110,7 +110,7 @@ func TestMeterCounts(t *testing.T) {
 		}
 	}
 	if meter.Missing("no such watch") != nil {
-		t.Error("an unknown watch has missing aims")
+		t.Error("an unknown watch has missing goals")
 	}
 }
 
@@ -168,11 +168,11 @@ func TestMeterEmpty(t *testing.T) {
 
 // TestMeterRefusesChance checks that NewMeter validates the chance of a watch.
 func TestMeterRefusesChance(t *testing.T) {
-	aims := []cover.Goal{cover.PartitionGoal{}}
+	goals := []cover.Goal{cover.PartitionGoal{}}
 	for _, w := range [][]coverage.Watch{
-		{{Name: "a", Goals: aims, Probability: cover.Probability{P: big.NewRat(2, 1), Goals: big.NewInt(1)}}},
-		{{Name: "a", Goals: aims, Probability: cover.Probability{P: big.NewRat(1, 2), Goals: big.NewInt(1)}}},
-		{{Name: "a", Goals: aims}, {Name: "a", Goals: aims}},
+		{{Name: "a", Goals: goals, Probability: cover.Probability{P: big.NewRat(2, 1), Goals: big.NewInt(1)}}},
+		{{Name: "a", Goals: goals, Probability: cover.Probability{P: big.NewRat(1, 2), Goals: big.NewInt(1)}}},
+		{{Name: "a", Goals: goals}, {Name: "a", Goals: goals}},
 		{{Name: "a", Goals: []cover.Goal{nil}}},
 	} {
 		if _, err := coverage.NewMeter(w...); err == nil {
@@ -210,7 +210,7 @@ func TestMeterRefuses(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"aims of empty = 0: want at least 1", errOf(coverage.NewMeter(coverage.Watch{Name: "empty"}))},
+		{"goals of empty = 0: want at least 1", errOf(coverage.NewMeter(coverage.Watch{Name: "empty"}))},
 		{
 			"number of sequences = 10000000: want at most 1048576 to count them one by one",
 			errOf(coverage.WatchSequences(7, make([]cover.Op, 10)...)),

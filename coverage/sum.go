@@ -19,11 +19,11 @@ type Counted struct {
 	News  []News `json:"news,omitempty"` // by the number of the run
 }
 
-// News lists the aims that a run was the first to cover.
+// News lists the goals that a run was the first to cover.
 type News struct {
 	Run   int   `json:"run"`   // number of runs, including this one
 	Tests int   `json:"tests"` // number of tests in these runs
-	Aims  []int `json:"aims"`  // indices of the aims in the watch, in order
+	Goals []int `json:"goals"` // indices of the goals in the watch, in order
 }
 
 // Check reports why the next sum cannot be added to this one.
@@ -34,7 +34,7 @@ func (s *Sum) Check(next *Sum) error {
 	for i, c := range next.Watches {
 		run, tests := 0, 0
 		for _, n := range c.News {
-			if n.Run <= run || n.Tests < tests || len(n.Aims) == 0 || !slices.IsSorted(n.Aims) || n.Aims[0] < 0 {
+			if n.Run <= run || n.Tests < tests || len(n.Goals) == 0 || !slices.IsSorted(n.Goals) || n.Goals[0] < 0 {
 				return fmt.Errorf("the coverage of watch %d is not in order", i)
 			}
 			run, tests = n.Run, n.Tests
@@ -58,14 +58,14 @@ func (s *Sum) Add(next *Sum) error {
 		sum := &s.Watches[i]
 		covered := map[int]bool{}
 		for _, n := range sum.News {
-			for _, aim := range n.Aims {
-				covered[aim] = true
+			for _, goal := range n.Goals {
+				covered[goal] = true
 			}
 		}
 		for _, n := range c.News {
-			aims := slices.DeleteFunc(slices.Clone(n.Aims), func(aim int) bool { return covered[aim] })
-			if len(aims) > 0 {
-				sum.News = append(sum.News, News{Run: s.Runs + n.Run, Tests: sum.Tests + n.Tests, Aims: aims})
+			goals := slices.DeleteFunc(slices.Clone(n.Goals), func(goal int) bool { return covered[goal] })
+			if len(goals) > 0 {
+				sum.News = append(sum.News, News{Run: s.Runs + n.Run, Tests: sum.Tests + n.Tests, Goals: goals})
 			}
 		}
 		sum.Tests, sum.Hits = sum.Tests+c.Tests, sum.Hits+c.Hits
@@ -91,9 +91,9 @@ func (m *Meter) Take() Sum {
 func (m *Meter) Put(next Sum) error {
 	for i, c := range next.Watches {
 		for _, n := range c.News {
-			if i >= len(m.watches) || len(n.Aims) > 0 && n.Aims[len(n.Aims)-1] >= len(m.watches[i].Goals) {
+			if i >= len(m.watches) || len(n.Goals) > 0 && n.Goals[len(n.Goals)-1] >= len(m.watches[i].Goals) {
 				return fmt.Errorf(
-					"coverage of %d watches with other aims, where there are %d",
+					"coverage of %d watches with other goals, where there are %d",
 					len(next.Watches),
 					len(m.watches),
 				)
@@ -105,7 +105,7 @@ func (m *Meter) Put(next Sum) error {
 	}
 	for i, w := range m.watches {
 		for _, n := range next.Watches[i].News {
-			w.cover(n.Aims)
+			w.cover(n.Goals)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func TestSumsRefuse(t *testing.T) {
 			Watches: []coverage.Counted{
 				{
 					Tests: 5,
-					News:  []coverage.News{{Run: 1, Tests: 2, Aims: []int{0, 3}}, {Run: 3, Tests: 5, Aims: []int{1}}},
+					News:  []coverage.News{{Run: 1, Tests: 2, Goals: []int{0, 3}}, {Run: 3, Tests: 5, Goals: []int{1}}},
 				},
 			},
 		}
@@ -75,9 +75,9 @@ func TestSumsRefuse(t *testing.T) {
 		"tests":    func(s *coverage.Sum) { s.Watches[0].News[1].Tests = 6 },
 		"runs":     func(s *coverage.Sum) { s.Runs = 2 },
 		"hits":     func(s *coverage.Sum) { s.Watches[0].Hits = 4 },
-		"negative": func(s *coverage.Sum) { s.Watches[0].News[0].Aims[0] = -1 },
-		"unsorted": func(s *coverage.Sum) { s.Watches[0].News[0].Aims = []int{3, 0} },
-		"unknown":  func(s *coverage.Sum) { s.Watches[0].News[1].Aims[0] = 1000 },
+		"negative": func(s *coverage.Sum) { s.Watches[0].News[0].Goals[0] = -1 },
+		"unsorted": func(s *coverage.Sum) { s.Watches[0].News[0].Goals = []int{3, 0} },
+		"unknown":  func(s *coverage.Sum) { s.Watches[0].News[1].Goals[0] = 1000 },
 	} {
 		m := must(coverage.NewMeter(watch))
 		bad := good()

@@ -208,7 +208,7 @@ func TestCheckPart(t *testing.T) {
 		"goals": func(p *Part) {
 			p.Coverage = &coverage.Sum{
 				Runs:    p.Result.Runs,
-				Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}},
+				Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Goals: []int{-1}}}}},
 			}
 		},
 		"closure runs": func(p *Part) { p.Closure = &lockstepform.Measured{Runs: 1000} },

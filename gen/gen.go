@@ -8,7 +8,7 @@
 //	get := func(s gen.Source) string { return "get " + key(s) }
 //	operation := gen.Weighted(gen.Case(3, get), gen.Case(1, put))
 //
-// Draws from a [lockstep.Source] are recorded with the step, so that shrinking a run makes its operations simpler by
+// Draws from a lockstep.Source are recorded with the step, so that shrinking a run makes its operations simpler by
 // lowering the draws. Every generator makes its simplest value from zeros: the smallest number, the first choice, the
 // shortest list. So name the simplest first.
 package gen

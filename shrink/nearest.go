@@ -41,8 +41,9 @@ type Observation struct {
 var ErrEssential = errors.New("shrink: the run still fails without any single one of its steps")
 
 // Nearest searches for the passing run that is nearest to a failing one. It tries to leave out one fault, the last one
-// first; then the delay of one message; then one request; then one delivery or timer. A lost message is delivered instead, and a forged one is
-// delivered as it was sent. All losses of messages by which a node is isolated in a phase of rounds count as one fault.
+// first; then the delay of one message; then one request; then one delivery or timer. A lost message is delivered
+// instead, and a forged one is delivered as it was sent. All losses of messages by which a node is isolated in a phase
+// of rounds count as one fault.
 //
 // Nearest is for deterministic systems, and for runs that have been shrunk: in others most steps make no difference.
 // Only the option Attempts applies. When the context ends, Nearest returns its error.
@@ -167,8 +168,8 @@ func (p element) outOfTimetable(t timetable, head int) (candidate, bool) {
 	return t, len(t.acts) < before
 }
 
-// elements lists what can be left out of a run, in the order in which it is tried. head is the number of actions that the
-// script has before the first step.
+// elements lists what can be left out of a run, in the order in which it is tried. head is the number of actions that
+// the script has before the first step.
 func elements(t *trace.Trace, head int) []element {
 	var all []element
 	isolated := map[[2]int]int{} // index in all, by phase and node
@@ -339,11 +340,11 @@ func (p *Passing) Lines(most int) []string {
 			lines = append(lines, fmt.Sprintf("and %s more", words.Count(len(p.Differences)-most, "node")))
 			break
 		}
-		who := fmt.Sprintf("node %d", d.Node)
+		where := fmt.Sprintf("node %d", d.Node)
 		if d.Node == 0 {
-			who = "clients"
+			where = "clients"
 		}
-		lines = append(lines, fmt.Sprintf("%s: with it %s; without it %s", who, d.Failing, d.Passing))
+		lines = append(lines, fmt.Sprintf("%s: with it %s; without it %s", where, d.Failing, d.Passing))
 	}
 	return lines
 }

@@ -136,7 +136,8 @@ func TestNoNearest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shrink.Nearest(t.Context(), plan, failing, shrink.Options{Attempts: 50}); !errors.Is(err, shrink.ErrEssential) {
+	_, err = shrink.Nearest(t.Context(), plan, failing, shrink.Options{Attempts: 50})
+	if !errors.Is(err, shrink.ErrEssential) {
 		t.Error(err)
 	}
 }

@@ -3,11 +3,14 @@
 // A smaller run stays within the network and fault model of the original run. It has no more steps, requests and
 // faults, and respects the message order of the strategy ([lockstep.Terms]).
 //
-// The package first removes the steps after the finding is certain. A run in lock-step rounds stays one. It loses
-// phases, rounds, isolations, lost messages and requests, and isolations move to later rounds. Any other run loses
-// steps, its draws are lowered, and the remaining steps are put into a normal order. Then a search leaves local minima,
-// see search. If the run fails without a settling stage, the steps of that stage can be removed like others. Every
-// candidate runs on the plan's system. The result is a recording of the smallest failing candidate.
+// The package first removes the steps that a run takes after its finding is certain. A run in lock-step rounds stays
+// one: it loses phases, rounds, isolations, lost messages and requests, and isolations move to later rounds. Any other
+// run loses steps, its draws are lowered, and the remaining steps are put into a normal order. A search then leaves
+// local minima, in which no single step can be removed: it begins again with scripts that have superfluous steps. If
+// the run fails without a settling stage, the steps of that stage can be removed like others. Every candidate runs on
+// the plan's system. The result is a recording of the smallest failing candidate.
+//
+// [Nearest] searches for the passing run that is nearest to a failing one.
 package shrink
 
 import (

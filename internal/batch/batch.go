@@ -306,7 +306,7 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 		_, failed = m.measured.Make(ctx, ask.First, ask.First+result.Runs, 0)
 		made.Closure = m.gauge.Take()
 	}
-	schedules, states := m.runner.Met()
+	schedules, states := m.runner.Distinct()
 	made.Schedules.Add(schedules...)
 	made.States.Add(states...)
 	traces, err := Pack(result)
