@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -25,6 +26,7 @@ func (bouncer) Request(*sim.Context[int], int32, string) {}
 // Once warm, the engine and the strategies allocate nothing per step. Further runs of a campaign cost at most a few
 // allocations each, however long they are.
 func TestNoAllocationPerStep(t *testing.T) {
+	tier.NotShort(t)
 	system := sim.Cluster[int]{Name: "bouncer", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] {
 		return sim.With(bouncer{}, sim.Capabilities[int]{Reset: func() {}})
 	}}

@@ -56,6 +56,7 @@ func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 // The same plan and seed give byte-identical traces, twice and with one or two workers, over 1,000 run seeds for each
 // strategy, or 10,000 in the full test.
 func TestTracesAreByteIdentical(t *testing.T) {
+	tier.NotShort(t)
 	walk := strategy.Walk{
 		Deliver:   10,
 		Drop:      1,
@@ -143,6 +144,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 
 // A run leaves nothing behind that changes the next: runs made alone and in a campaign are the same.
 func TestRunsAreIndependent(t *testing.T) {
+	tier.NotShort(t)
 	for _, k := range strategy.All() {
 		whole, err := lockstep.Explore(
 			context.Background(),

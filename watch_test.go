@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
@@ -108,6 +109,7 @@ func TestHang(t *testing.T) {
 
 // An interrupt does not wait for a hanging run, in a campaign or in a replay, though the watchdog is idle.
 func TestInterruptedHang(t *testing.T) {
+	tier.NotShort(t)
 	tr := newTrap(t)
 	plan := trapped(tr)
 	found, err := lockstep.Explore(t.Context(), plan)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -37,6 +38,7 @@ func found(t *testing.T) *trace.Trace {
 
 // All stored files are usable: the traces replay, and the page shows all three views and the command.
 func TestRun(t *testing.T) {
+	tier.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	run := found(t)
 	k, err := artifact.Run(
@@ -70,6 +72,7 @@ func TestRun(t *testing.T) {
 
 // Run reports what cannot be stored, and still returns the rest.
 func TestCannotStore(t *testing.T) {
+	tier.NotShort(t)
 	full := errors.New("disk full")
 	for _, c := range []struct{ what, fails string }{
 		{"trace", ".trace"},

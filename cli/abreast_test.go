@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -76,6 +77,7 @@ func runAlone(t *testing.T, args ...string) (result map[string]any, processes []
 // TestProcesses checks a system of which a process can have one instance. Each worker is a process, and the result is
 // the same.
 func TestProcesses(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	self := fmt.Sprint(os.Getpid())
 	for _, flags := range [][]string{

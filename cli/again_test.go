@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // campaignOf runs a campaign and returns its digest and the command that reruns it.
@@ -27,6 +29,7 @@ func campaignOf(t *testing.T, args []string) (digest, again string) {
 
 // The command that a campaign prints reruns it when pasted into a shell.
 func TestAgain(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
 		{"run", "smr", "--runs", "50", "--workers", "2"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/maelstrom"
@@ -222,6 +223,7 @@ func open(file string, args ...string) error {
 // FuzzTrace draws, replays and shrinks traces. Whatever the file contains, each command ends soon, takes little memory,
 // starts no program, and reports in one line what is wrong.
 func FuzzTrace(f *testing.F) {
+	tier.NotShort(f)
 	for _, file := range recordedRuns(f) {
 		f.Add(file)
 		f.Add(stepText.ReplaceAll(file, []byte(`$1\u001b[2J\u202e`))) // control characters for a terminal
@@ -260,6 +262,7 @@ func FuzzTrace(f *testing.F) {
 
 // Traces within all limits that are large and made to be slow: each command still ends soon.
 func TestLargeTraces(t *testing.T) {
+	tier.NotShort(t)
 	header := `{"lockstep":4,"tool":"x","target":"smr-bug","options":{"nodes":"3"},"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
 	values := make([]string, 1000)
 	for i := range values {

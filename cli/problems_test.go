@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -120,6 +121,7 @@ const walk = "walk:deliver=2,timer=1,drop=0,request=0,steps=30"
 // Each kind of problem passes through every front end. If it is an error, no front end is green; if it is not, none is
 // red. All front ends print the problem.
 func TestProblemsInEveryFrontEnd(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

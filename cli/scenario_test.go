@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -87,6 +88,7 @@ func TestRunScenario(t *testing.T) {
 // TestUsualStrategies checks that a target and a scenario may have default strategies. The command list prints them,
 // and the command line overrides them.
 func TestUsualStrategies(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ want, args string }{
 		{"steps=40,", ""},
@@ -112,6 +114,7 @@ func TestUsualStrategies(t *testing.T) {
 
 // TestControl checks that --control runs the scenario without its faults beside it, on the console and in JSON.
 func TestControl(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	args := []string{"run", "smr", "--scenario", "late promise", "--runs", "20", "--strategy", "walk", "--control"}
 	status, out, errOut := guidedRun(t, args...)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // hangingGo is a go command that never finishes a build and leaves a file in the directory for temporary files.
@@ -26,6 +28,7 @@ PATH=$REAL exec go "$@"
 // The command timeout sends its signal twice, at once. A build handles both as one: it ends in order and leaves no
 // files.
 func TestSignalTwice(t *testing.T) {
+	tier.NotShort(t)
 	dir, self := t.TempDir(), executable(t)
 	begun := filepath.Join(dir, "begun")
 	for name, text := range map[string]string{"check/go.mod": "module example.com/check\n\ngo 1.26\n",

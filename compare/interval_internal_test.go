@@ -3,6 +3,8 @@ package compare
 import (
 	"math"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // distribution returns the distribution of the total of campaigns by convolution.
@@ -28,6 +30,7 @@ func distribution(campaigns, limit int, p float64) []float64 {
 }
 
 func TestTotalUpTo(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []struct{ campaigns, limit int }{{1, 1}, {1, 7}, {3, 4}, {8, 10}, {20, 30}} {
 		for _, p := range []float64{1e-6, 0.001, 0.05, 0.3, 0.9} {
 			sum := 0.0
@@ -54,6 +57,7 @@ func TestTotalUpTo(t *testing.T) {
 
 // TestCoverage computes exactly how often the intervals contain the true probability: at least as often as they claim.
 func TestCoverage(t *testing.T) {
+	tier.NotShort(t)
 	const confidence = 0.9
 	for _, p := range []float64{0.003, 0.02, 0.11, 0.27, 0.5, 0.83, 0.99} {
 		inside := 0.0

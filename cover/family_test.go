@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestFamiliesCover builds a family in every way, for criteria and spaces of all
 // sorts, and checks it with the oracle rather than with Check.
 func TestFamiliesCover(t *testing.T) {
+	tier.NotShort(t)
 	builders := map[string]func(cover.Criterion, cover.Space) (cover.Family, error){
 		"Build": cover.Build, "Greedy": cover.Greedy, "Dense": cover.Dense, "EachAgainstRest": cover.EachAgainstRest,
 	}

@@ -9,11 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestGuaranteesInOrder holds the three guarantees against each other: the paper's
 // rules promise no more than the union bound, and that no more than the truth.
 func TestGuaranteesInOrder(t *testing.T) {
+	tier.NotShort(t)
 	rules, exacts := 0, 0
 	for n := 2; n <= 6; n++ {
 		for _, criterion := range criteria(n) {

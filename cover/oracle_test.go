@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // The oracle works on lists of nodes and follows the definitions word by word.
@@ -177,6 +178,7 @@ func TestEnumeration(t *testing.T) {
 // TestGoals holds CoveredBy, the list of goals and the exact probabilities against the
 // oracle: every goal, in every space, is covered by the same share of the tests.
 func TestGoals(t *testing.T) {
+	tier.NotShort(t)
 	for n := 1; n <= 7; n++ {
 		for _, criterion := range criteria(n) {
 			goals := slices.Collect(must(cover.Goals(criterion, n)))
@@ -231,6 +233,7 @@ func checkProbability(t *testing.T, criterion cover.Criterion, space cover.Space
 // TestExact holds the exact probability of full coverage against a walk over the
 // sets of covered goals, test by test.
 func TestExact(t *testing.T) {
+	tier.NotShort(t)
 	compared := 0
 	for n := 2; n <= 6; n++ {
 		for _, criterion := range criteria(n) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestPartitionSequences goes through what makes a partition sequence match and what does not.
@@ -218,6 +219,7 @@ func sample(rng *rand.Rand, sequence cover.PartitionSequence, t cover.Sampling,
 // TestMonteCarloSamplings compares the exact probability of random small partition sequences with tellings
 // that are drawn and looked through, some with roles that share a node.
 func TestMonteCarloSamplings(t *testing.T) {
+	tier.NotShort(t)
 	const draws = 8000
 	rng := seeded(77)
 	compared, impossible, shared := 0, 0, 0
@@ -269,6 +271,7 @@ func TestMonteCarloSamplings(t *testing.T) {
 // TestSamplingsEnumerated goes through every sampling of a few partition sequences, partitions and
 // operations, and wants the very same fraction.
 func TestSamplingsEnumerated(t *testing.T) {
+	tier.NotShort(t)
 	for _, text := range []string{
 		"2|2 then 1|3", "leader+zoo(2)|*(2) then leader(1)|*", "*|* then *|*: w@1", "leader|zoo: w@2; r@1 then healed: w",
 		"2|2: r@1; w@2",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
@@ -15,6 +16,7 @@ func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 // TestUniform is a chi-square test of the sampler against all partitions of a space:
 // 50 draws for each, and the statistic below the 99.99 % quantile.
 func TestUniform(t *testing.T) {
+	tier.NotShort(t)
 	list := []cover.Space{
 		cover.Uniform(5, 2), cover.Uniform(6, 3), cover.Uniform(7, 4), cover.Uniform(8, 2), cover.Uniform(8, 4),
 		cover.Uniform(9, 3), cover.Uniform(9, 8),
@@ -98,6 +100,7 @@ func near(t *testing.T, what string, hits, draws int, p float64) {
 // TestMonteCarloPartitions measures, for up to nine nodes, all criteria and spaces,
 // how often a drawn partition covers one goal.
 func TestMonteCarloPartitions(t *testing.T) {
+	tier.NotShort(t)
 	const draws = 20000
 	compared := 0
 	for n := 2; n <= 9; n++ {
@@ -134,6 +137,7 @@ func TestMonteCarloPartitions(t *testing.T) {
 
 // TestMonteCarloFamilies measures how often a number of tests covers all goals.
 func TestMonteCarloFamilies(t *testing.T) {
+	tier.NotShort(t)
 	const draws = 1500
 	for _, c := range []struct {
 		criterion cover.Criterion

@@ -11,10 +11,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestScripts runs the golden scripts under testdata; -rewrite writes them again.
 func TestScripts(t *testing.T) {
+	tier.NotShort(t)
 	for _, path := range must(filepath.Glob("testdata/*.txt")) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

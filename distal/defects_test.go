@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/machine"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // two is the start of a program with two rounds.
@@ -207,6 +208,7 @@ func TestRefusedCounts(t *testing.T) {
 
 // TestDoublingActions wants work to be bounded, and the limit to be said.
 func TestDoublingActions(t *testing.T) {
+	tier.NotShort(t)
 	var b strings.Builder
 	b.WriteString(two +
 		"init { a0() send A(k, x) to all }\nupon A m with m.k == k do { x := 1 }\nupon B m with m.k == k do { x := 2 }\nupon timeout with x > 5 do { k := k + 1 send B(k, 1) to all }\n")

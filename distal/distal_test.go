@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestJSON checks the names that scripts rely on.
@@ -179,6 +180,7 @@ func everyVerb(src string) {
 
 // TestMutants runs every verb on programs in which words have been exchanged.
 func TestMutants(t *testing.T) {
+	tier.NotShort(t)
 	for seed, p := range corpus.Generated(6) {
 		words := strings.Fields(p.Source)
 		for i := range words {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -179,7 +180,7 @@ func size(name string, usual int) int {
 // The test kills workers with signal 9 at random moments, and also the server: nothing is lost, and nothing is counted
 // twice. FLEET_RUNS, FLEET_WORKERS and FLEET_KILLS make the test larger.
 func TestKilled(t *testing.T) {
-	runs, workers, kills := size("FLEET_RUNS", 40_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
+	runs, workers, kills := size("FLEET_RUNS", tier.Pick(10_000, 40_000)), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
 	flags := []string{
 		"smr-bug",
 		"--strategy",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	. "github.com/lockstep-go/lockstep/isolation"
 )
 
@@ -207,6 +208,7 @@ func pick[T any](first bool, a, b T) T {
 
 // TestBruteForce compares the checker with the oracles on random small histories: both ways for lists.
 func TestBruteForce(t *testing.T) {
+	tier.NotShort(t)
 	histories, met := 6000, map[string]int{}
 	for seed := range histories {
 		d := &database{r: rand.New(rand.NewPCG(uint64(seed), 1)), faults: seed % 3}
@@ -241,6 +243,7 @@ func TestBruteForce(t *testing.T) {
 // TestRegistersAreSound: with registers the order of versions is not always known, so that only one direction holds. No
 // history that the oracle explains has an anomaly, and most of the others have one.
 func TestRegistersAreSound(t *testing.T) {
+	tier.NotShort(t)
 	missed, broken := 0, 0
 	for seed := range 6000 {
 		d := &database{r: rand.New(rand.NewPCG(uint64(seed), 2)), faults: seed % 3}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -41,6 +42,7 @@ func findings(t *testing.T, s lockstep.Strategy, number int) (lockstep.Plan, []l
 }
 
 func TestFindingsHaveLockstepForms(t *testing.T) {
+	tier.NotShort(t)
 	const number, enough, attempts = 100, 95, 20_000
 	shrunk := 7
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_FORMS")); err == nil {
@@ -163,6 +165,7 @@ func TestShortest(t *testing.T) {
 
 // TestSMRIsClosed checks the design of the protocol: late messages have no effect, and every run has a lock-step form.
 func TestSMRIsClosed(t *testing.T) {
+	tier.NotShort(t)
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 5}
 	m, err := lockstepform.Measure(t.Context(), plan, 300)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/scenario"
@@ -27,6 +28,7 @@ func inTest(f *enginetest.FakeT, plan lockstep.Plan) *enginetest.FakeT {
 }
 
 func TestTest(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3, Bug: true},
@@ -75,6 +77,7 @@ func TestTest(t *testing.T) {
 }
 
 func TestTestSettings(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3, Bug: true},
@@ -158,6 +161,7 @@ func TestTestVerdicts(t *testing.T) {
 
 // The deadline ends a campaign that would run indefinitely, and the test reports that.
 func TestTestDeadline(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	f := &enginetest.FakeT{TestName: "TestDeadline", Until: time.Now().Add(5*time.Second + 200*time.Millisecond)}
 	inTest(f, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 1 << 40})
@@ -168,6 +172,7 @@ func TestTestDeadline(t *testing.T) {
 
 // If a trace cannot be stored, the run is still printed, with its seed.
 func TestTestCannotStore(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("testdata", nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -292,6 +297,7 @@ func TestStoredTraceOfAChangedSystem(t *testing.T) {
 
 // A failing run that is not in rounds is drawn in its lock-step form, and the page contains that.
 func TestLockstepForm(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	f := inTest(
 		&enginetest.FakeT{TestName: "TestForm"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -96,6 +97,7 @@ var honest = spec.OnEvent("honest", "answer", func(_ *struct{}, _ *lockstep.Run,
 
 // A cluster runs a campaign: crashes, restarts and cuts take effect, and nothing is left afterwards.
 func TestCluster(t *testing.T) {
+	tier.NotShort(t)
 	var places []string
 	plan := lockstep.Plan{
 		System:   echoServers(func(a string) { places = append(places, a) }),
@@ -195,6 +197,7 @@ func mother(dir, store string) {
 // A campaign that is killed at any moment leaves no process, port or directory. It loses no finding: each is stored
 // before the repetitions of its run.
 func TestKilledAtAnyMoment(t *testing.T) {
+	tier.NotShort(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	all := 0
 	for i := range 20 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -386,6 +387,7 @@ var lettered = System{
 
 // Packets are messages of the engine: sent, delivered, dropped, and lost with a crash or a cut.
 func TestLight(t *testing.T) {
+	tier.NotShort(t)
 	seen := map[string]int{}
 	plan := lockstep.Plan{
 		System:  lettered,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/trace"
 	"go.uber.org/goleak"
 )
@@ -297,6 +298,7 @@ func TestFollows(t *testing.T) {
 // A killed server keeps no client waiting that dials it, directly or through a link. Every client sees the end before
 // the server starts again.
 func TestKilledUnderDials(t *testing.T) {
+	tier.NotShort(t)
 	for _, breakage := range []Breakage{Closes, Stalls} {
 		s, v, address := supervised(t)
 		_, l, via := network(t, breakage, address, s)

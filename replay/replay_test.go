@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -38,6 +39,7 @@ func reread(t testing.TB, tr *trace.Trace) *trace.Trace {
 
 // Every kept trace, and every shrunk one, replays to the same finding after a write and a read.
 func TestReplayEndsInTheSameFinding(t *testing.T) {
+	tier.NotShort(t)
 	faults := strategy.Walk{
 		Deliver:   20,
 		Drop:      1,

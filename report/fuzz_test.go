@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 	"github.com/lockstep-go/lockstep/trace"
@@ -74,6 +75,7 @@ func FuzzRenderers(f *testing.F) {
 }
 
 func TestNastyTextsInEveryRenderer(t *testing.T) {
+	tier.NotShort(t)
 	run := known(t)
 	for i, text := range pagetest.Nasties() {
 		t.Run(pagetest.Name(i, text), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -156,6 +157,7 @@ func repeats(t *testing.T, plan lockstep.Plan, tr *trace.Trace) {
 // A long run in time shrinks to a short one with only client requests and faults; everything else is ordinary. The
 // necessary part is known: a number of answers within a second before a crash, the crash, and the restart.
 func TestCalm(t *testing.T) {
+	tier.NotShort(t)
 	for but := range 4 {
 		plan := lockstep.Plan{System: &forgetful{}, Spec: kept(but), Strategy: busy, Seed: 1}
 		found := long(t, plan)

@@ -70,6 +70,7 @@ var (
 // Runs that fail by chance can be shrunk, although every removal changes the chance. The result depends on chance, too,
 // so the test bounds the sum over ten runs.
 func TestLuck(t *testing.T) {
+	tier.NotShort(t)
 	for i, c := range []struct {
 		name   string
 		system *chancy

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/rounds"
@@ -190,6 +191,7 @@ var outOfOrder = spec.OnEvent("order", "got", func(last *[4]int, _ *lockstep.Run
 // Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system. They do not
 // exceed the extent of the original run.
 func TestShrunkRunsStayWithinTheModel(t *testing.T) {
+	tier.NotShort(t)
 	fifo := toy.Cluster(nil)
 	fifo.FIFO = true
 	for _, c := range []struct {

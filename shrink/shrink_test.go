@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -21,6 +22,7 @@ var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Pr
 
 // Shrinking keeps the property, never enlarges the run, and is deterministic.
 func TestShrinkProperties(t *testing.T) {
+	tier.NotShort(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := buggy
 		plan.Seed = rapid.Uint64().Draw(rt, "seed")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -14,6 +15,7 @@ import (
 // TestSpread finds the same bug with many seeds and shrinks it: the results should hardly depend on the initial run.
 // LOCKSTEP_SPREAD=100 uses 100 seeds instead of a few.
 func TestSpread(t *testing.T) {
+	tier.NotShort(t)
 	seeds := 8
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD")); err == nil {
 		seeds = n

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/trace"
@@ -48,6 +49,7 @@ func TestTheTailGoesFirst(t *testing.T) {
 // Interrupted shrinking never returns more steps, requests or faults than the original run has. A calm run may need
 // more messages than the original one.
 func TestShrinkingNeverGrows(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []struct {
 		system lockstep.System
 		spec   lockstep.Spec

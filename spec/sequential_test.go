@@ -10,6 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -118,6 +119,7 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []operation) {
 // TestSequential compares with the definition on many small histories. Linearizable histories are sequentially
 // consistent; some histories are so only for each register alone.
 func TestSequential(t *testing.T) {
+	tier.NotShort(t)
 	const histories = 4000
 	r := rand.New(rand.NewPCG(3, 4))
 	var s script

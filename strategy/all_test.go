@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -63,6 +64,7 @@ func TestDeterminism(t *testing.T) {
 
 // TestCorrectSystem checks that no strategy reports a finding in a correct system.
 func TestCorrectSystem(t *testing.T) {
+	tier.NotShort(t)
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
 			result := enginetest.Explore(

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -33,6 +34,7 @@ func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
 // one among all executions. They sum to one, so no other execution can be drawn. The number of executions matches the
 // estimate, and is smaller than that of all executions.
 func TestDistinctProbabilities(t *testing.T) {
+	tier.NotShort(t)
 	const runs = 12_000
 	for _, u := range []strategy.Uniform{
 		{Period: 4, Isolations: 2, Rounds: 8},
@@ -95,6 +97,7 @@ func TestDistinctProbabilities(t *testing.T) {
 
 // Drawing without ineffective isolations misses no effect.
 func TestDistinctAgainstBruteForce(t *testing.T) {
+	tier.NotShort(t)
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, pbft.Cluster{}} {
 		for _, u := range []strategy.Uniform{
 			{Period: 4, Isolations: 2, Rounds: 8},

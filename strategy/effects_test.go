@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -31,6 +32,7 @@ func (d *deed) Observe(run *lockstep.Run) {
 // Skipping ineffective isolations misses no effect. The walk by effects covers everything that the walk through all
 // executions covers, in fewer runs, and accounts for every execution.
 func TestEffectsAgainstBruteForce(t *testing.T) {
+	tier.NotShort(t)
 	for _, system := range []lockstep.System{
 		smr.Cluster{Nodes: 3, Bug: true},
 		smr.Cluster{Nodes: 3, Requests: 2},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -55,6 +56,7 @@ func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Control) bool {
 // TestIdle checks that strategies continue after a scenario has made new choices possible, and that such runs can be
 // repeated. Runs of strategies that learn from run to run are repeated by their steps.
 func TestIdle(t *testing.T) {
+	tier.NotShort(t)
 	for _, k := range strategy.All() {
 		plan := lockstep.Plan{
 			System:    smr.Cluster{Nodes: 3, Requests: 2},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -25,6 +26,7 @@ func (s starving) End(run *lockstep.Run) *lockstep.Finding {
 // TestNothingStarves executes 10,000 runs of strategies that lose no message, on systems that run indefinitely and on
 // systems that become quiescent.
 func TestNothingStarves(t *testing.T) {
+	tier.NotShort(t)
 	systems := []lockstep.System{
 		smr.Cluster{Nodes: 3},
 		smr.Cluster{Nodes: 5, Requests: 2},

@@ -280,6 +280,7 @@ func hits(t *testing.T, p poset, s lockstep.Strategy, d, runs int) (map[string]i
 // With fair time, this holds for the orders in which no timer waits for an event that happens when the timer is due.
 // All timers here are set for the same time.
 func TestPCTCPHitsTuples(t *testing.T) {
+	tier.NotShort(t)
 	runs := tier.Pick(1000, 4000)
 	for _, c := range posets {
 		for d := 1; d <= 3; d++ {

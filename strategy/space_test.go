@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -111,6 +112,7 @@ func chiSquare(observed map[string]int, expected map[string]float64) float64 {
 }
 
 func TestExactSamplerIsUniform(t *testing.T) {
+	tier.NotShort(t)
 	for i, c := range shapes {
 		for _, bound := range []int{1, 2, 3, Unbounded} {
 			if bound > c.sites {
@@ -166,6 +168,7 @@ func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 // hand, which is never below 1/(nr)^d (Proposition 6.1). The paper assumes that r is a multiple of the period;
 // otherwise r stands for the rounds of the started phases.
 func TestPaperSamplerKeepsItsBound(t *testing.T) {
+	tier.NotShort(t)
 	for i, c := range shapes {
 		for bound := 1; bound <= min(4, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
 			s := newSpace(c.sites, c.rounds, c.period, bound)
@@ -259,6 +262,7 @@ func partialProbability(s *space, b *breakage, distributions *big.Int) *big.Rat 
 // Read as a partial function, f leaves nodes whole. The sampler draws every execution with at most d isolations with
 // the probability computed by hand, which is at least the guaranteed one.
 func TestPartialSampler(t *testing.T) {
+	tier.NotShort(t)
 	for i, c := range shapes {
 		for bound := 1; bound <= min(3, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
 			s := newSpace(c.sites, c.rounds, c.period, bound)

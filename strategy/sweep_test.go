@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -16,6 +17,7 @@ import (
 // If the engine handles the messages of rounds, runs are the same as if the strategy chooses each message. Steps and
 // digests agree, up to a bound on steps in the middle of a round and into the settling stage.
 func TestSweepsAreTheSameRuns(t *testing.T) {
+	tier.NotShort(t)
 	strategies := []lockstep.Strategy{
 		strategy.Uniform{Isolations: 4, Rounds: 16},
 		strategy.Uniform{Period: 3, Isolations: 6, Rounds: 12, Isolated: strategy.CutOff},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -24,6 +25,7 @@ func repeated(text string, times int) io.Reader {
 
 // Every number, text and list of a trace has a limit, and the error has the line.
 func TestLimits(t *testing.T) {
+	tier.NotShort(t)
 	header := func(more string) string {
 		return `{"lockstep":4,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3` + more + "}\n"
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // twin performs every operation on real files and on the model.
@@ -152,6 +153,7 @@ func tree(d *disk.Disk, root string) []string {
 // The model matches real files while nothing fails. After a sync of everything, a power failure loses nothing. The
 // mildest power failure loses nothing either.
 func TestLiveTree(t *testing.T) {
+	tier.NotShort(t)
 	for seed := range uint64(40) {
 		level := disk.Level(seed % 2)
 		w := &twin{t: t, root: t.TempDir(), disk: disk.New(level), r: rand.New(rand.NewPCG(seed, 2))}

@@ -5,10 +5,12 @@ import (
 
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // The commands on the first pages for newcomers work, and print what the pages show.
 func TestPages(t *testing.T) {
+	tier.NotShort(t)
 	for _, tool := range []string{"sh", "make", "go"} {
 		outside.Program(t, tool)
 	}
@@ -20,6 +22,9 @@ func TestPages(t *testing.T) {
 		"docs/reference/targets.md",
 	} {
 		t.Run(file, func(t *testing.T) {
+			if file == "docs/track-record.md" {
+				tier.OnlyFull(t, "it builds two targets and makes thousands of runs")
+			}
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // load checks and compiles a program.
@@ -64,6 +65,7 @@ var mixes = []async.Weights{
 // TestDifferential is the differential check: every random asynchronous run of every example is found again in the
 // sequential program, and breaks no condition on the way.
 func TestDifferential(t *testing.T) {
+	tier.NotShort(t)
 	for _, example := range corpus.Examples(t) {
 		t.Run(example.Name, func(t *testing.T) {
 			c, p := load(t, example.Source)
@@ -85,6 +87,7 @@ func TestDifferential(t *testing.T) {
 
 // TestDifferentialGenerated does the same for generated programs.
 func TestDifferentialGenerated(t *testing.T) {
+	tier.NotShort(t)
 	firings, phases := 0, int64(0)
 	for _, program := range corpus.Generated(400) {
 		c, p := load(t, program.Source)
@@ -129,6 +132,7 @@ func TestDifferentialCanFail(t *testing.T) {
 // break, and wants every breach to be of a condition that the checker did not claim to have proved for that rule. It
 // also wants runs without breaches to be found in the sequential program.
 func TestProofsAreSound(t *testing.T) {
+	tier.NotShort(t)
 	breaches, proved, replayed := 0, 0, 0
 	for _, program := range corpus.Generated(400) {
 		src := strings.ReplaceAll(program.Source, " and timely", "")
@@ -236,6 +240,7 @@ func TestBreaches(t *testing.T) {
 // TestPaxosRate compares the chance that an asynchronous run of 150 steps shows the bug of Paxos with figures from an
 // independent hand-written model: one run in 40 for weights 10:1:1 of deliver, drop and timeout.
 func TestPaxosRate(t *testing.T) {
+	tier.NotShort(t)
 	p, fixed := example(t, "paxos_buggy"), example(t, "paxos_fixed")
 	w := async.Weights{Deliver: 10, Drop: 1, Timeout: 1}
 	const runs = 3000

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/internal/generate"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 var wildPrograms = flag.Int("wild", 300, "how many wild programs to try")
@@ -34,6 +35,7 @@ type wildCount struct {
 //
 // search as well.
 func TestWild(t *testing.T) {
+	tier.NotShort(t)
 	var count wildCount
 	for seed := *wildFrom; seed < *wildFrom+*wildPrograms; seed++ {
 		src := generate.Wild(uint64(seed))

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/syntax"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestScripts runs the golden scripts. `check` shows remarks, refused conditions and monitors; with `proofs` it also
@@ -73,6 +74,7 @@ func FuzzCheck(f *testing.F) {
 
 // TestMutations changes one word after the other into every other word of the program.
 func TestMutations(t *testing.T) {
+	tier.NotShort(t)
 	for _, p := range corpus.Generated(4) {
 		words := strings.Fields(p.Source)
 		for i := range words {

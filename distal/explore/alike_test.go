@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/internal/generate"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // alike searches a model with and without looking at one of the states that are alike, and wants the same levels, the
@@ -41,6 +42,7 @@ func alike(t *testing.T, m *sequential.Model, phases int) (fewer, failed bool) {
 
 // TestAlikeExamples compares on every test of the examples in which nodes or values are proved to be alike.
 func TestAlikeExamples(t *testing.T) {
+	tier.NotShort(t)
 	var nodes, values []string
 	for _, p := range corpus.Examples(t) {
 		checked, _ := distal.Load(p.Source)
@@ -73,6 +75,7 @@ func TestAlikeExamples(t *testing.T) {
 
 // TestAlikeWild compares on random programs, in many of which nodes, or values, or both are alike.
 func TestAlikeWild(t *testing.T) {
+	tier.NotShort(t)
 	for name, source := range map[string]func(uint64) string{"nodes": generate.Alike, "values": generate.Values} {
 		t.Run(name, func(t *testing.T) { alikeWild(t, source) })
 	}

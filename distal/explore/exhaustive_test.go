@@ -70,6 +70,7 @@ var figures = []struct {
 }
 
 func TestFigures(t *testing.T) {
+	tier.NotShort(t)
 	for _, f := range figures {
 		t.Run(f.name+f.opt.Test+f.opt.Network, func(t *testing.T) {
 			m, phases := example(t, f.name, f.opt)
@@ -103,6 +104,7 @@ func TestFigures(t *testing.T) {
 
 // TestExpectations runs every test of every example file, but the two long ones.
 func TestExpectations(t *testing.T) {
+	tier.NotShort(t)
 	for _, program := range corpus.Examples(t) {
 		p, _ := distal.Load(program.Source)
 		for _, test := range p.Tests {
@@ -137,6 +139,7 @@ func againstNaive(t *testing.T, m *sequential.Model, phases int) {
 }
 
 func TestAgainstNaive(t *testing.T) {
+	tier.NotShort(t)
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_fixed", "uniformvoting_fixed", "viewchange_buggy",
 		"viewchange_fixed", "twophase_buggy", "lastvoting_fixed", "chandratoueg_fixed", "onethird_buggy", "fastpaxos_buggy",
 		"threephase_buggy", "threephase_fixed", "benortwoquorums_fixed"} {
@@ -179,6 +182,7 @@ func TestWildAgainstNaive(t *testing.T) {
 // TestWorkersAndDisk wants every example to end the same way, counterexample and all, whatever the number of workers
 // and wherever the states are.
 func TestWorkersAndDisk(t *testing.T) {
+	tier.NotShort(t)
 	for i, f := range figures {
 		if f.opt.Test == "six" {
 			f.opt = distal.Options{Phases: 4} // enough for several shards
@@ -213,6 +217,7 @@ func TestWorkersAndDisk(t *testing.T) {
 
 // TestDisk lets a search continue where its memory ends, and says why it ends where that does not help.
 func TestDisk(t *testing.T) {
+	tier.NotShort(t)
 	m, _ := example(t, "paxos_fixed", distal.Options{})
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -336,6 +341,7 @@ func TestTimeoutsMatter(t *testing.T) {
 
 // TestManySuccessors wants the limits to hold inside one state too: sixteen nodes that toss ten coins each.
 func TestManySuccessors(t *testing.T) {
+	tier.NotShort(t)
 	const src = `protocol Coins(n = 16)
 message M { k: int } tag (k, M)
 rounds M
@@ -375,6 +381,7 @@ upon M m with m.k == k do { }
 // TestMutants breaks the programs in more ways than their buggy twins, and shows that their properties are not empty:
 // some behavior outputs something, and the broken programs are found.
 func TestMutants(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []struct {
 		name, old, new string
 		phases         int
@@ -437,6 +444,7 @@ upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 
 // TestFreeTimeouts wants the same verdicts when nodes may stay silent.
 func TestFreeTimeouts(t *testing.T) {
+	tier.NotShort(t)
 	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_buggy", "benor_fixed", "uniformvoting_buggy",
 		"uniformvoting_fixed",
 		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting_buggy", "lastvoting_fixed",

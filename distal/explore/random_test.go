@@ -8,11 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestRandomRate compares the chance of finding the bug of Paxos in five phases with figures from an independent
 // hand-written model: one run in 3658, 590, 174 and 97 for a chance of delivery of 0.5, 0.6, 0.7 and 0.8.
 func TestRandomRate(t *testing.T) {
+	tier.NotShort(t)
 	m, _ := example(t, "paxos_buggy", distal.Options{Network: "own"})
 	for _, c := range []struct {
 		deliver float64

@@ -107,6 +107,7 @@ func compare(t *testing.T, src string, opt distal.Options) {
 
 // TestSpinAgrees lets Spin check every example with bounds that it can exhaust quickly.
 func TestSpinAgrees(t *testing.T) {
+	tier.NotShort(t)
 	needSpin(t)
 	for i, c := range []struct {
 		name string
@@ -150,6 +151,7 @@ func TestSpinAgrees(t *testing.T) {
 
 // TestSpinAgreesOnGenerated lets Spin check some generated programs.
 func TestSpinAgreesOnGenerated(t *testing.T) {
+	tier.NotShort(t)
 	needSpin(t)
 	for _, p := range corpus.Generated(tier.Pick(2, 6)) {
 		t.Run(p.Name, func(t *testing.T) { compare(t, p.Source, distal.Options{Phases: 1}) })
@@ -182,6 +184,7 @@ func TestSpinAgreesOnWild(t *testing.T) {
 // TestSpinOnSets lets Spin check what the export once refused: sets of sequences, elements past 63, numbers past
 // 32767.
 func TestSpinOnSets(t *testing.T) {
+	tier.NotShort(t)
 	needSpin(t)
 	const src = `protocol P(n = 2)
 message A { k: int, v: seq<int> } tag (k, A)

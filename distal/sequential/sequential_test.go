@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 const program = `protocol P(n = 4)
@@ -107,6 +108,7 @@ func TestNetworks(t *testing.T) {
 
 // TestManyNodes wants the table of a network with sixteen nodes, and a limit where it would be too large.
 func TestManyNodes(t *testing.T) {
+	tier.NotShort(t)
 	for network, modes := range map[string]int{"any": 1, "own": 1, "kernel": 16, "mutual": 16, "atleast(15)": 1} {
 		m := model(t, distal.Options{Nodes: 16, Network: network})
 		if len(m.Network.Modes) != modes {

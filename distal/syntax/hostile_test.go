@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal/syntax"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestHostile gives the parser a hundred thousand levels of everything that nests: it must say so, and not exhaust the
 // stack.
 func TestHostile(t *testing.T) {
+	tier.NotShort(t)
 	const many = 100_000
 	const head = "protocol P(n = 3)\n"
 	for name, src := range map[string]string{

@@ -215,6 +215,7 @@ func (m *maker) file() *syntax.File {
 
 // TestRandomTrees wants every tree to be read back as it was written, and what was written to be canonical.
 func TestRandomTrees(t *testing.T) {
+	tier.NotShort(t)
 	for seed := range uint64(tier.Pick(500, 3000)) {
 		f := newMaker(seed).file()
 		text := syntax.Format(f)

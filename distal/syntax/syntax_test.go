@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/syntax"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestScripts runs the golden scripts: `parse` shows errors, or "ok"; `format` shows the canonical form; `expr` shows
@@ -103,6 +104,7 @@ func commentTexts(f *syntax.File) string {
 
 // TestFormatWithComments puts comments into every gap of the programs, at line ends and between lines.
 func TestFormatWithComments(t *testing.T) {
+	tier.NotShort(t)
 	for _, p := range sources(t) {
 		src := p.Source
 		mustFormat(t, src)
@@ -150,6 +152,7 @@ func FuzzParse(f *testing.F) {
 // TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled,
 // swapped.
 func TestMutations(t *testing.T) {
+	tier.NotShort(t)
 	programs, others := 0, 0
 	check := func(src string) {
 		if checkFormat(t, src) {

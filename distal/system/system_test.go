@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -54,6 +55,7 @@ func TestPaxosBug(t *testing.T) {
 // The corrected programs keep their properties under random walks, under the network
 // that they ask for: those that need more than any subset of messages run without loss.
 func TestCorrectPrograms(t *testing.T) {
+	tier.NotShort(t)
 	for name, drop := range map[string]int{"paxos_fixed": 1, "raft_fixed": 1, "lastvoting_fixed": 1,
 		"chandratoueg_fixed": 1, "onethird_fixed": 1,
 		"fastpaxos_fixed": 1, "benor_fixed": 0, "benortwoquorums_fixed": 0, "twophase_fixed": 0, "threephase_fixed": 0} {

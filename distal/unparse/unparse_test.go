@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	"github.com/lockstep-go/lockstep/distal/unparse"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // again searches a program and its printed sequential form, read again.
@@ -73,6 +74,7 @@ func way(v *explore.Violation) string {
 
 // TestExamples wants the printed sequential program to be the program that is searched.
 func TestExamples(t *testing.T) {
+	tier.NotShort(t)
 	for _, p := range corpus.Examples(t) {
 		checked, _ := distal.Load(p.Source)
 		for _, test := range checked.Tests {
@@ -86,6 +88,7 @@ func TestExamples(t *testing.T) {
 }
 
 func TestGenerated(t *testing.T) {
+	tier.NotShort(t)
 	for _, p := range corpus.Generated(150) {
 		t.Run(p.Name, func(t *testing.T) { again(t, p.Source, distal.Options{}) })
 	}

@@ -23,6 +23,7 @@ func plan(t *testing.T, s lockstep.Strategy, runs int) lockstep.Plan {
 
 // Without faults operations are linearizable.
 func TestWithoutFaults(t *testing.T) {
+	tier.NotShort(t)
 	result, err := lockstep.Explore(t.Context(), plan(t, strategy.Walk{Request: 4, Wait: 1, Steps: 20}, 1))
 	if err != nil || result.Verdict() != trace.Pass || len(result.Unchecked()) > 0 {
 		t.Errorf("%+v, %v", result, err)
@@ -31,6 +32,7 @@ func TestWithoutFaults(t *testing.T) {
 
 // Crashed nodes return with their data.
 func TestCrashes(t *testing.T) {
+	tier.NotShort(t)
 	walk := strategy.Walk{Request: 4, Wait: 2, Crash: 1, Restart: 2, Steps: 20}
 	result, err := lockstep.Explore(t.Context(), plan(t, walk, 2))
 	if err != nil || result.Inconclusive > 0 || result.Requests == 0 {

@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
 // In short runs by rounds, a program with its own timeouts makes little progress. With other strategies it makes much.
 // docs/which-strategy-first.md contains the output of this test.
 func TestWhichStrategyFirst(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []struct {
 		strategy    string
 		least, most float64 // entries applied in a run

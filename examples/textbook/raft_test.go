@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/bubble/rpc"
 	"github.com/lockstep-go/lockstep/examples/textbook"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -176,4 +177,7 @@ func find(t *testing.T, cluster func(careful bool) bubble.Cluster, hunt lockstep
 	}
 }
 
-func TestByMessages(t *testing.T) { find(t, byMessages, slow, 200) }
+func TestByMessages(t *testing.T) {
+	tier.NotShort(t)
+	find(t, byMessages, slow, 200)
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/target"
 )
 
@@ -110,6 +111,7 @@ func TestPrune(t *testing.T) {
 // Two machines that build the same source in different directories get the same program, by the key in its name. A
 // change results in another key.
 func TestKeyDependsOnNoDirectory(t *testing.T) {
+	tier.NotShort(t)
 	made := func(text string) string {
 		dir := filepath.Join(t.TempDir(), "check")
 		for name, text := range map[string]string{"go.mod": "module example.com/check\n\ngo 1.26\n", "main.go": text} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/target"
 )
 
@@ -136,6 +137,7 @@ func TestConcurrent(t *testing.T) {
 
 // An interrupted build leaves no file and no process, and neither does a build that waits for it. The next one builds.
 func TestInterrupted(t *testing.T) {
+	tier.NotShort(t)
 	p, dir := slow(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)

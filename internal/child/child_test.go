@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 const motherVariable = "LOCKSTEP_CHILD_MOTHER"
@@ -52,6 +53,7 @@ func gone(group int) { processes.Until(func() bool { return syscall.Kill(-group,
 
 // A program killed with -9 leaves no children, no processes of theirs and no directory.
 func TestKilledMother(t *testing.T) {
+	tier.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "a directory's name")
 	if err := os.MkdirAll(filepath.Join(dir, "full"), 0o755); err != nil {
 		t.Fatal(err)
@@ -84,6 +86,7 @@ func TestKilledMother(t *testing.T) {
 }
 
 func TestKill(t *testing.T) {
+	tier.NotShort(t)
 	c, err := Start(exec.Command("/bin/sh", "-c", "echo begun; echo trouble >&2; sleep 1000 & sleep 1000"))
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +108,7 @@ func TestKill(t *testing.T) {
 
 // A child that ends on its own takes its own child processes with it.
 func TestOrphans(t *testing.T) {
+	tier.NotShort(t)
 	c, err := Start(exec.Command("/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"))
 	if err != nil {
 		t.Fatal(err)

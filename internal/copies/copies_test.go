@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lockstep-go/lockstep/internal/copies"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // unpack writes the modules of testdata to a temporary directory.
@@ -36,6 +37,7 @@ func unpack(t *testing.T) string {
 
 // Three copies of two versions run in one program, each with its own variables, registries and language version.
 func TestVersionsInOneProgram(t *testing.T) {
+	tier.NotShort(t)
 	root := unpack(t)
 	to := filepath.Join(root, "user", "copies")
 	for name, from := range map[string]string{"v1": "v1", "v1again": "v1", "v2": "v2"} {

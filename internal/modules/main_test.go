@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // root is the relative path of the repository's top directory.
@@ -16,6 +17,7 @@ const root = "../.."
 
 // The go.work.sum of every workspace is complete: read-only commands do not change it.
 func TestSumsAreComplete(t *testing.T) {
+	tier.NotShort(t)
 	outside.Program(t, "go")
 	for _, c := range []struct{ dir, doc string }{
 		{".", "./bubble"}, {"target/etcdserver", "."}, {"target/nats", "."}, {"target/tendermint", "."},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 const version = "v" + lockstep.Version
@@ -126,6 +127,7 @@ func TestDryRun(t *testing.T) {
 
 // The check names every obstacle.
 func TestNotReady(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []struct {
 		name, text, want string
 	}{
@@ -173,6 +175,7 @@ func TestNotReady(t *testing.T) {
 
 // The archives have the command, which knows its release, and the same commit produces the same archives.
 func TestArchives(t *testing.T) {
+	tier.NotShort(t)
 	outside.Program(t, "go")
 	r := repository(t, nil)
 	r.dryRun, r.platforms = false, []string{runtime.GOOS + "/" + runtime.GOARCH, "windows/amd64"}

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +131,8 @@ func order(m mutants.Mutant) []string {
 type tests struct {
 	root, work string
 	timeout    time.Duration
-	spent      time.Duration // CPU time
+	spent      time.Duration   // CPU time
+	rapid      map[string]bool // packages whose tests use package rapid
 }
 
 // build builds the tests of all packages with all faults.
@@ -159,7 +161,7 @@ func build(ctx context.Context, root, work string) (*tests, error) {
 	if err := os.WriteFile(file, overlay, 0o666); err != nil {
 		return nil, err
 	}
-	t := &tests{root: root, work: work}
+	t := &tests{root: root, work: work, rapid: map[string]bool{}}
 	for _, pkg := range packages {
 		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", file, "-o", t.binary(pkg), "./"+pkg)
 		cmd.Dir = root
@@ -168,6 +170,8 @@ func build(ctx context.Context, root, work string) (*tests, error) {
 			return nil, fmt.Errorf("the tests of %s with the faults do not build: %w\n%s", pkg, err, out)
 		}
 		t.spent += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		flags, _ := exec.CommandContext(ctx, t.binary(pkg), "-help").CombinedOutput()
+		t.rapid[pkg] = bytes.Contains(flags, []byte("-rapid.nofailfile"))
 	}
 	return t, nil
 }
@@ -183,7 +187,12 @@ var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 func (t *tests) run(ctx context.Context, pkg, fault string) (killed string, output []byte) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, t.binary(pkg), "-test.failfast")
+	// Tests with package rapid write the draws of a failure into the source tree unless they are told not to.
+	args := []string{"-test.failfast"}
+	if t.rapid[pkg] {
+		args = append(args, "-rapid.nofailfile")
+	}
+	cmd := exec.CommandContext(ctx, t.binary(pkg), args...)
 	cmd.Dir, cmd.WaitDelay = filepath.Join(t.root, pkg), time.Second
 	cmd.Env = append(os.Environ(), mutants.Variable+"="+fault)
 	output, err := cmd.CombinedOutput()

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 var tree = flag.String("tree", "../..", "the work tree to read, to count the words of another commit")
@@ -43,6 +45,7 @@ func isClean(file string) bool {
 
 // TestRepository checks the files of the repository. With -v it prints the findings by word and by directory.
 func TestRepository(t *testing.T) {
+	tier.NotShort(t)
 	out, err := exec.Command("git", "-C", *tree, "ls-files", "-z").Output()
 	if err != nil {
 		t.Skip("the files of the repository are those that git lists, and git says: ", err)

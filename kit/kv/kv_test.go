@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -293,6 +294,7 @@ func TestModel(t *testing.T) {
 
 // What no node can have noticed is left out, and that changes no verdict.
 func TestNoticed(t *testing.T) {
+	tier.NotShort(t)
 	r := rand.New(rand.NewPCG(5, 5))
 	good, less := 0, 0
 	for range 20_000 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
@@ -203,6 +204,7 @@ func TestFalseFinding(t *testing.T) {
 }
 
 func TestTrialEnds(t *testing.T) {
+	tier.NotShort(t)
 	tr := trial(t)
 	tr.More, tr.Limit, tr.Strategies = 0, time.Second, []string{"walk"}
 	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "hang"}})

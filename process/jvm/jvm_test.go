@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/internal/testkit/shown"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
@@ -62,6 +63,7 @@ func run(t *testing.T, j *jvm.JVM, class string, arguments ...string) string {
 
 // Compiled code runs with the flags of the target, and finds classes that were compiled before it.
 func TestCompile(t *testing.T) {
+	tier.NotShort(t)
 	j := found(t)
 	j.Flags = []string{"-Dend=!", "-Dfile.encoding=UTF-8", "-Xmx96m"}
 	if got := run(t, j, "p.Greeting", "you"); got != "Grüße, you!\n" {
@@ -81,6 +83,7 @@ func TestCompile(t *testing.T) {
 
 // An agent begins before the program.
 func TestAgent(t *testing.T) {
+	tier.NotShort(t)
 	j := found(t)
 	agent, err := j.Compile(t.Context(), "agent", "Agent", files(
 		"Agent.java",
@@ -97,6 +100,7 @@ func TestAgent(t *testing.T) {
 
 // A finished archive is found again, and provides classes, even if other classes are compiled later.
 func TestArchive(t *testing.T) {
+	tier.NotShort(t)
 	j := found(t)
 	trained := 0
 	train := func(dumping *jvm.JVM) error {
@@ -132,6 +136,7 @@ func TestArchive(t *testing.T) {
 
 // A killed server leaves its temporary files in the directory assigned to it.
 func TestIn(t *testing.T) {
+	tier.NotShort(t)
 	j := found(t)
 	if _, err := j.Compile(t.Context(), "temp", "", files("Temp.java",
 		`public class Temp { public static void main(String[] a) throws Exception { System.out.print(java.io.File.createTempFile("left", ".so").getAbsolutePath()); } }`)); err != nil {
@@ -145,6 +150,7 @@ func TestIn(t *testing.T) {
 
 // Errors name the problem: those of javac with the name of the file, and missing inputs.
 func TestErrors(t *testing.T) {
+	tier.NotShort(t)
 	j := found(t)
 	_, err := j.Compile(t.Context(), "wrong", "", files("Wrong.java", "class Wrong { x }"))
 	if err == nil || !strings.HasPrefix(err.Error(), "jvm: compiling wrong: javac says: 0/Wrong.java:1: error:") {

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -31,6 +32,7 @@ func atMost(n, k int, p float64) float64 {
 
 // At the bounds, this number of failures, or fewer (or more), has exactly the remaining probability.
 func TestFailureRateIsExact(t *testing.T) {
+	tier.NotShort(t)
 	for _, n := range []int{1, 2, 5, 17, 40} {
 		for k := 0; k <= n; k++ {
 			for _, confidence := range []float64{0.5, 0.95, 0.999} {

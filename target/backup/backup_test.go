@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -48,6 +49,7 @@ func TestCorrect(t *testing.T) {
 
 // A crash exposes a primary that does not wait: it has acknowledged a write that is lost.
 func TestEarlyAnswers(t *testing.T) {
+	tier.NotShort(t)
 	result := explore(t, backup.Cluster{EarlyAnswers: true}, rough, 2000)
 	f := result.First()
 	if f == nil || f.Finding.Property != "linearizability" || f.Flaky != "" {

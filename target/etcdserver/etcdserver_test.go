@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/watch"
 	"github.com/lockstep-go/lockstep/spec"
@@ -298,7 +299,8 @@ func TestRepetition(t *testing.T) {
 	c.Split = 0.1
 	for _, c := range []Cluster{c, whole, crowded} {
 		plan := lockstep.Plan{System: c, Strategy: faults, Spec: Everything, Seed: 3, Scratch: "/dev/shm"}
-		if r, err := bubble.Repetition(t.Context(), plan, 5); err != nil || r.Same != 5 {
+		n := tier.Pick(2, 5)
+		if r, err := bubble.Repetition(t.Context(), plan, n); err != nil || r.Same != n {
 			t.Errorf("%d of %d runs repeated, the first that did not is %d, %v", r.Same, r.Of, r.First, err)
 		}
 	}
@@ -407,7 +409,7 @@ func inUse(t *testing.T) used {
 	return u
 }
 
-var runs = flag.Int("runs", 5, "runs of a campaign")
+var runs = flag.Int("runs", tier.Pick(3, 5), "runs of a campaign")
 
 // One run combines all options with faults, and all properties hold.
 func TestWhole(t *testing.T) {

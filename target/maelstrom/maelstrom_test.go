@@ -43,6 +43,7 @@ var lossy = strategy.Walk{Deliver: 8, Drop: 1, Duplicate: 1, Request: 2, Cut: 1,
 // A program that sends each message once loses values when messages are lost. The finding is reproduced, shrunk to the
 // minimum number of steps, and replayed.
 func TestWrongBroadcast(t *testing.T) {
+	tier.NotShort(t)
 	system := maelstrom.Cluster{
 		Bin:      python(t, "../../examples/maelstrom/broadcast.py"),
 		Workload: "broadcast",
@@ -65,7 +66,7 @@ func TestWrongBroadcast(t *testing.T) {
 	if f == nil || f.Flaky != "" || f.Failed < 2 {
 		t.Fatalf("%+v", result)
 	}
-	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 60, Repetitions: 1, Share: 1})
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: tier.Pick(15, 60), Repetitions: 1, Share: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +76,7 @@ func TestWrongBroadcast(t *testing.T) {
 
 // A program that retries does not.
 func TestRightBroadcast(t *testing.T) {
+	tier.NotShort(t)
 	system := maelstrom.Cluster{
 		Bin:      built(t, "../../examples/maelstrom/broadcast"),
 		Workload: "broadcast",
@@ -82,15 +84,23 @@ func TestRightBroadcast(t *testing.T) {
 		Topology: "line",
 		Requests: 4,
 	}
-	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 10, Settle: 100, Workers: 2}
+	plan := lockstep.Plan{
+		System:   system,
+		Spec:     maelstrom.Promise,
+		Strategy: lossy,
+		Runs:     tier.Pick(3, 10),
+		Settle:   100,
+		Workers:  2,
+	}
 	result := enginetest.Explore(t, plan)
-	if result.Verdict() != trace.Pass || result.Checked[0].N < 10 {
+	if result.Verdict() != trace.Pass || result.Checked[0].N < plan.Runs {
 		t.Fatalf("%+v", result)
 	}
 }
 
 // Every workload passes with nodes that satisfy it, performs checks, and detects nodes that do not.
 func TestWorkloads(t *testing.T) {
+	tier.NotShort(t)
 	node := python(t, "testdata/node.py")
 	deliveries := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
 	for i, workload := range []string{"broadcast", "lin-kv", "g-set", "unique-ids", "kafka", "txn-list-append"} {

@@ -53,6 +53,7 @@ func TestTarget(t *testing.T) {
 // Byzantine replicas that send grants instead of vote requests let two replicas lead in one term, although votes are
 // durable.
 func TestByzantine(t *testing.T) {
+	tier.NotShort(t)
 	plan := electors(t, "durable", "nodes=3")
 	plan.Runs = 100
 	plan.Strategy = strategy.Walk{Deliver: 10, Timer: 2, Steps: 40}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -189,6 +190,7 @@ func byzantine(c pbft.Cluster) *Scenario {
 
 // TestCorrect checks that correct nodes agree with up to f Byzantine nodes, in any order of delivery and with losses.
 func TestCorrect(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []pbft.Cluster{{}, {Nodes: 7, Requests: 2}} {
 		for _, s := range []lockstep.Strategy{asynchronous, lossy, strategy.PCTCP{Depth: 5, Steps: 800}} {
 			t.Run(fmt.Sprintf("%d nodes, %s", max(4, c.Nodes), s), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/trace"
@@ -13,6 +14,7 @@ import (
 // TestConfChange checks that the scenario finds the bug of single-server changes as first published, and nothing with
 // the remedy.
 func TestConfChange(t *testing.T) {
+	tier.NotShort(t)
 	plan := lockstep.Plan{
 		Strategy:  asynchronous,
 		Scenario:  raft.ConfChange(true),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -103,6 +104,7 @@ func TestProperties(t *testing.T) {
 // A server's state is unknown before the server reports it. A silent server does not count as a follower with an empty
 // log, which would leave no leader.
 func TestLast(t *testing.T) {
+	tier.NotShort(t)
 	for _, c := range []struct {
 		silent int // number of requests that the third server does not answer properly
 		known  bool

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
@@ -26,6 +27,7 @@ var unanswered = map[string]bool{"lossy on 3": true, "lossy on 5": true, "system
 // With quorum reads the register is linearizable, under every strategy and every kind of fault. All strategies except
 // the listed ones check the property.
 func TestQuorumReadsAreLinearizable(t *testing.T) {
+	tier.NotShort(t)
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "rough", Default: rough}) {
 		for _, nodes := range []int{3, 5} {
 			result, err := lockstep.Explore(

@@ -46,6 +46,7 @@ var shortest = size{3, 10, 3}
 // All executions of two phases are harmless. Among all those of three phases with at most five isolations the
 // shortest violation is the one above.
 func TestShortestViolation(t *testing.T) {
+	tier.NotShort(t)
 	plan := bug
 	two := strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 8, Sampler: strategy.Every}
 	plan.Strategy, plan.Runs = two, int(two.Size(3).Int64())
@@ -80,6 +81,7 @@ func TestShortestViolation(t *testing.T) {
 // From at least 90 of 100 different findings in two larger spaces, shrinking reaches the
 // shortest violation.
 func TestShrinkingReachesTheShortest(t *testing.T) {
+	tier.NotShort(t)
 	reached, number := 0, tier.Pick(10, 50)
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24},
 		strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
@@ -157,6 +159,7 @@ func TestFig3(t *testing.T) {
 // The corrected protocol satisfies its spec under every strategy, including faults and clients, for several sizes. (A
 // million runs of uniform: see the README.)
 func TestCorrectProtocol(t *testing.T) {
+	tier.NotShort(t)
 	faults := strategy.Walk{
 		Deliver:   20,
 		Drop:      1,

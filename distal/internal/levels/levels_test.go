@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/distal/internal/spill"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"go.uber.org/goleak"
 )
 
@@ -101,6 +102,7 @@ func replay(t *testing.T, r *randomProgram, f *Found) []string {
 // TestAgainstMaps compares the search of random programs with one over maps, and wants the same outcome, state by
 // state of the counterexample, from one, two and three workers, in memory and on disk, and whatever the numbering.
 func TestAgainstMaps(t *testing.T) {
+	tier.NotShort(t)
 	found, largest, dir := 0, int64(0), t.TempDir()
 	for seed := range uint64(120) {
 		trouble := []uint64{0, 60, 400, 3000}[seed%4]

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // read collects a tape.
@@ -28,6 +30,7 @@ func read(t *testing.T, tape *Tape) []uint32 {
 // TestTapes writes random runs to many tapes under limits from "all on disk" to "all in memory", frees and evicts some
 // in between, and compares with slices.
 func TestTapes(t *testing.T) {
+	tier.NotShort(t)
 	for _, memory := range []int64{0, 4 * DefaultPage, 10 * 4 * DefaultPage, 1 << 40} {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) { tapes(t, memory) })
 	}

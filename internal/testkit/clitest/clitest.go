@@ -6,11 +6,15 @@ package clitest
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +32,16 @@ func Main(m *testing.M, main func()) {
 	}})
 }
 
+// goSettings returns the settings of the go tool that scripts need. Programs that scripts build share their packages with
+// the tests, which needs the same value of CGO_ENABLED.
+var goSettings = sync.OnceValues(func() (settings map[string]string, err error) {
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "CGO_ENABLED").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &settings)
+	}
+	return settings, err
+})
+
 // Run runs the transcripts under testdata/script. With -rewrite it rewrites the files in them that cmp compares. The
 // variables are set in addition to those of the go tool.
 func Run(t *testing.T, variables map[string]string) {
@@ -41,12 +55,12 @@ func Run(t *testing.T, variables map[string]string) {
 			},
 			Condition: condition,
 			Setup: func(e *testscript.Env) error {
-				for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
-					value, err := exec.Command("go", "env", name).Output()
-					if err != nil {
-						return err
-					}
-					e.Setenv(name, strings.TrimSpace(string(value)))
+				settings, err := goSettings()
+				if err != nil {
+					return err
+				}
+				for _, name := range slices.Sorted(maps.Keys(settings)) {
+					e.Setenv(name, settings[name])
 				}
 				e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 				e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // follow follows a page. It returns the resulting page, and whether a test would fail.
@@ -50,6 +51,7 @@ const fences = "```"
 func block(info, text string) string { return fences + info + "\n" + text + fences + "\n" }
 
 func TestFollow(t *testing.T) {
+	tier.NotShort(t)
 	if golden.Rewrite() {
 		t.Skip("pages are not compared")
 	}

@@ -334,6 +334,7 @@ func (l *lastRead) End(run *lockstep.Run) *lockstep.Finding {
 }
 
 func TestProcesses(t *testing.T) {
+	tier.NotShort(t)
 	plan := lockstep.Plan{System: servers{}, Spec: copied, Workers: 2, Runs: 200, Settle: 4, Repetitions: 4,
 		Strategy: strategy.Walk{Request: 2, Cut: 2, Heal: 1, Crash: 1, Restart: 2, Wait: 2, Steps: 12}}
 	for i, s := range []lockstep.Strategy{plan.Strategy, strategy.Uniform{Period: 2, Isolations: 2, Rounds: 8},
@@ -382,6 +383,7 @@ func TestSabotage(t *testing.T) {
 
 // Canceling a campaign of servers ends it, and no process survives.
 func TestCancelledServers(t *testing.T) {
+	tier.NotShort(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	plan := lockstep.Plan{System: servers{}, Spec: copied, Workers: 2, Runs: 1_000_000, KeepGoing: true, Repetitions: 1,
 		Strategy: strategy.Walk{Wait: 1, Request: 1, Steps: 4}, Progress: func(r *lockstep.Result) {

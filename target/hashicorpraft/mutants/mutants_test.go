@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/testkit/mutantstest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
@@ -34,7 +35,11 @@ func TestMutants(t *testing.T) {
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
 	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil,
 		"refusal-counts": elections} {
-		r := campaign(t, program, mutant, 150, "no-pre-vote=true")
+		runs := 150
+		if mutant == "" {
+			runs = tier.Pick(30, 150)
+		}
+		r := campaign(t, program, mutant, runs, "no-pre-vote=true")
 		if found := r.Findings > 0; found != (mutant != "") || want != nil &&
 			!slices.Contains(want, r.Finding.Property) {
 			t.Errorf("%q: %d findings, %s: %s", mutant, r.Findings, r.Finding.Property, r.Finding.Text)
@@ -46,7 +51,8 @@ func TestMutants(t *testing.T) {
 			continue
 		}
 		tried[m.Load.Name] = true
-		if r := campaign(t, program, "", 30, m.Load.Set...); r.Findings > 0 || r.Runs != 30 {
+		runs := tier.Pick(10, 30)
+		if r := campaign(t, program, "", runs, m.Load.Set...); r.Findings > 0 || r.Runs != runs {
 			t.Errorf(
 				"without a mutant, workload %s: %d runs, %d findings, %s: %s",
 				m.Load.Name,

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // program answers each line after some work by two processes, and then waits for the next.
@@ -12,6 +14,7 @@ const program = `while read line; do i=0; while [ $i -lt 300 ]; do i=$((i+1)); d
 
 // A process does not count as asleep before it has answered, and does afterwards.
 func TestAnswersFirst(t *testing.T) {
+	tier.NotShort(t)
 	cmd := exec.Command("/bin/sh", "-c", program)
 	in, err := cmd.StdinPipe()
 	if err != nil {
