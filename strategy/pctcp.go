@@ -62,10 +62,10 @@ type PCTCP struct {
 
 // DelayBounds are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some
 // bugs need a message that many elections overtake; most are found far more often if no event is very late. The
-// evidence is in docs/concepts/strategies.md.
+// evidence is in docs/evidence/strategies.md.
 var DelayBounds = [...]int{10, 30, 100}
 
-// DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/concepts/strategies.md.
+// DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/evidence/strategies.md.
 var DefaultPCTCP = PCTCP{Depth: 5, Steps: 300}
 
 // String returns the strategy as written on the command line.

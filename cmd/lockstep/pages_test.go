@@ -19,6 +19,7 @@ func TestPages(t *testing.T) {
 		"docs/tutorials/first-bug.md",
 		"docs/which-strategy-first.md",
 		"docs/track-record.md",
+		"docs/concepts/strategies.md",
 		"docs/reference/targets.md",
 	} {
 		t.Run(file, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Command tables generates the tables of docs/concepts/strategies.md, in Markdown:
+// Command tables generates the tables of docs/evidence/strategies.md, in Markdown:
 //
 //	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w] [-lines]
 //

@@ -18,7 +18,7 @@ func TestDocumentation(t *testing.T) {
 	tier.OnlyFull(t, "it makes tables of measurements again")
 	page.Section(
 		t,
-		"../../docs/concepts/strategies.md",
+		"../../docs/evidence/strategies.md",
 		"tables",
 		func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) },
 	)
