@@ -1,4 +1,4 @@
-// Package rpc implements request and response calls on top of messages, for nodes of a bubble. A request is one
+// Package rpc provides request and response calls on top of messages, for nodes of a bubble. A request is one
 // message of the engine and its answer another, so that each can be lost, late or cut off.
 //
 // [Calls] are the calls of one incarnation of a node. A program's request travels in a [Message], or in a struct that
@@ -6,7 +6,7 @@
 // serves it and calls Answer, at any time. All calls have the same timeout. If a goroutine waits for each call, use
 // Ask, which sends and waits. A call with a function Delivered needs no such goroutine.
 //
-// [Turns] restores the order in which messages were sent, for programs that expect a stream.
+// [Sequence] restores the order in which messages were sent, for programs that expect a stream.
 package rpc
 
 import (
@@ -48,7 +48,7 @@ func (m *Message) Carried() *Message { return m }
 // Carrier is the body of a message of the engine that is a request or an answer.
 type Carrier interface{ Carried() *Message }
 
-// Call is a call until it is answered or times out. A Call with only Delivered set may be passed to Send.
+// Call is a request that waits for its answer or its timeout. A Call with only Delivered set may be passed to Send.
 type Call struct {
 	// Delivered is called once, with the answer or with an error. It runs on the goroutine that delivers them, and must
 	// not wait. It replaces Wait.
@@ -66,7 +66,7 @@ type result struct {
 	err    error
 }
 
-// Calls are the calls of one incarnation of a node.
+// Calls sends the requests of one incarnation of a node, and matches answers to them.
 type Calls struct {
 	node    *bubble.Node
 	timeout time.Duration
@@ -80,7 +80,7 @@ type Calls struct {
 	free    []*Call     // to be reused
 }
 
-// New makes the calls of a node, each of which may take as long as the timeout. Close ends them.
+// New returns the Calls of a node. Each call times out after the given timeout. Close ends all calls.
 func New(n *bubble.Node, timeout time.Duration) *Calls {
 	return &Calls{node: n, timeout: timeout, closed: make(chan struct{})}
 }

@@ -201,13 +201,13 @@ func ExampleCalls() {
 	// 8 <nil>
 }
 
-func ExampleTurns() {
-	var turns rpc.Turns[string]
-	turns.Put(1, "second")
-	_, arrived := turns.Next()
+func ExampleSequence() {
+	var sequence rpc.Sequence[string]
+	sequence.Put(1, "second")
+	_, arrived := sequence.Next()
 	fmt.Println(arrived)
-	turns.Put(0, "first")
-	for what, arrived := turns.Next(); arrived; what, arrived = turns.Next() {
+	sequence.Put(0, "first")
+	for what, arrived := sequence.Next(); arrived; what, arrived = sequence.Next() {
 		fmt.Println(what)
 	}
 	// Output:

@@ -1,11 +1,12 @@
-// Package failpoint gives programs places at which something may happen to them: those that their
-// authors marked with comments for gofail, like
+// Package failpoint turns the gofail comments of a library into calls, so that a test can act at places that the
+// library's authors marked. Such a comment is
 //
 //	// gofail: var raftBeforeSave struct{}
 //
-// [Instrument] makes calls of such comments, in the source of a library, and is what the overlay
-// of a target.Program does; in the program that is built, each calls the function that [Set] was given. It
-// may sleep, in virtual time: then a strategy can crash the node exactly there, or others overtake it.
+// [Instrument] replaces these comments in the source of the library by calls; the overlay of a target.Program uses it.
+// In the program that is built, each place calls the function given to [Set]. That function may sleep in virtual time.
+// The strategy can then crash the node exactly there, and other goroutines can overtake the sleeping one. In a bubble,
+// World.CallerNode names the node that is at the place.
 package failpoint
 
 import (
@@ -27,19 +28,19 @@ var (
 	hook  func(name string)
 )
 
-// Register registers places; what Instrument makes calls it when the program starts.
+// Register registers places. The code that Instrument generates calls it when the program starts.
 func Register(places ...string) {
 	names = append(names, places...)
 	slices.Sort(names)
 }
 
-// Names are the places of this program, in alphabetical order; none where it was not instrumented.
+// Names returns the places of this program in alphabetical order. It returns none if no library was instrumented.
 func Names() []string { return names }
 
-// Set says what is called at every place from now on, by any goroutine that gets there; nil: nothing.
+// Set sets the function that every place calls from now on, on the goroutine that reaches the place; nil calls nothing.
 func Set(f func(name string)) { hook = f }
 
-// Here is a place.
+// Here is the call at a place: it calls the function given to [Set].
 func Here(name string) {
 	if hook != nil {
 		hook(name)
@@ -49,9 +50,8 @@ func Here(name string) {
 // mark is a comment that marks a place.
 var mark = regexp.MustCompile(`^\s*// gofail: var (\w+) struct\{\}\s*$`)
 
-// Instrument makes places of the comments in a library: it returns the files that change, and a new one for
-// each package that has places. A comment that is followed by others is code, to be run when the
-// place is active, and stays a comment.
+// Instrument turns the comments of a library into places. It returns the changed files, and a new file for each package
+// that has places. A comment that further comments follow contains code for gofail and stays a comment.
 func Instrument(library fs.FS) (map[string][]byte, error) {
 	changed, places := map[string][]byte{}, map[string][]string{}
 	err := fs.WalkDir(library, ".", func(name string, _ fs.DirEntry, err error) error {

@@ -1,13 +1,12 @@
-// Package kv is a key-value workload for systems under test: a small replicated map
-// ([Map]) with sessions, so that a request that arrives twice takes effect once; its
-// operations ([Op]) with their codec; clients ([Clients]) that draw operations, lose their
-// timeout and try another node; and the specs that their histories are checked by
-// ([Linearizable], [Sequential], [Revisions]).
+// Package kv is a key-value workload for systems under test.
 //
-// A system begins a run with [Clients.Begin]. A request step gives it a number, for which
-// [Clients.Given] is the operation; it offers the operation again as long as it pleases
-// ([Clients.Offer]) and answers it once ([Clients.Answer]). Everything else, the numbers
-// of requests and the events of the history included, is the clients'.
+// It has four parts. A [Map] is a small replicated map with client sessions: a request that arrives twice takes effect
+// once. An [Op] is an operation on the map, with a codec. [Clients] draw operations, time out and try another node. The
+// specs [Linearizable], [Sequential] and [Revisions] check the history of the clients.
+//
+// A system begins a run with [Clients.Begin]. A request step gives the system the number of a request, and
+// [Clients.Given] returns its operation. The system may offer the operation again ([Clients.Offer]), and answers it
+// once ([Clients.Answer]). The clients number the requests and report the events of the history.
 package kv
 
 import (

@@ -1,10 +1,10 @@
-// Package operator is the operator of a system, beside its clients: it asks for changes of members,
-// transfers of leadership and whatever else a system lets an operator do.
+// Package operator issues the requests of a system's operator, besides those of its clients: membership changes,
+// transfers of leadership and the like.
 //
-// An [Operator] has tasks, each to be asked for some times, one request of each at a time;
-// and asks, which are offered from the start under their own words. A request step gives the
-// system a number, for which [Operator.Given] is the task; [Operator.Next] continues to the
-// task's next request. [Changes] reads "remove 4; add 4".
+// An [Operator] has tasks and single requests. A [Task] is requested a number of times, one request at a time. The
+// single requests are offered from the start, each by its text. A request step gives the system the number of a
+// request. [Operator.Given] returns its task, and [Operator.Next] offers the next request of the task. [Changes] parses
+// membership changes such as "remove 4; add 4".
 package operator
 
 import (
@@ -112,7 +112,7 @@ func (o *Operator) Next(task int) {
 	}
 }
 
-// Again offers the same request of a task once more, which was given and refused.
+// Retry offers the current request of a task again, after a node refused it.
 func (o *Operator) Retry(task int) {
 	k := o.done[task]
 	o.offer(task, k, fmt.Sprintf("%s (%d)", o.tasks[task].Name, k))

@@ -1,12 +1,12 @@
-// Package raftspec checks any Raft by the events that it emits: a node's role, what is
-// appended to its log, committed and applied, snapshots that it takes over, and what it
-// finds when it starts. From these the specs keep the log of every node, as a hash of each
-// prefix, so that two logs are compared at the price of one comparison and a system under
-// test keeps nothing for them.
+// Package raftspec checks any Raft implementation by the events that it emits.
 //
-// A [Property] is a spec, and so is a set of them: Safety | Durability. One monitor checks
-// a set, so that the logs are kept once. What events cannot report, a deployment may report by
-// being a [View]; without one, what needs it is not checked.
+// A node reports its role, the changes of its log, what it committed and applied, the snapshots that it installed, and
+// its state after a restart. From these events the specs keep the log of every node as one hash for each prefix.
+// Comparing two logs therefore costs one comparison, and the system under test keeps no state for the specs.
+//
+// A [Property] is a spec, and so is a set of properties: Safety | Durability. One monitor checks a set, so that the
+// logs are kept once. A deployment that is a [View] reports what events cannot. Without a View, the properties that
+// need one are not checked.
 package raftspec
 
 import (

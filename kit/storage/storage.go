@@ -1,13 +1,11 @@
-// Package storage is what a node keeps on its disk, for systems that are step functions: logs
-// and cells, written in order as to a write-ahead log. What is written can be read at once; it
-// survives a crash for sure only after [Disk.Sync].
+// Package storage models the disk of a node, for systems that are step functions: logs and cells, written in order as
+// to a write-ahead log. A node reads its writes at once. Only after [Disk.Sync] are they certain to survive a crash.
 //
-// A crash leaves the first of the writes since the last sync: any number of them, so that it
-// comes between any two, and an Append of several entries is torn between any two of these.
-// How many is drawn by one call of a function, where the crash step happens.
+// A crash keeps any number of the writes since the last sync, the earliest first. So a crash comes between any two
+// writes, and it can tear an Append of several entries. The crash step draws the number.
 //
-// Step functions call it without waiting. Programs with goroutines in virtual time have bubble.Disk, whose writes take
-// time; programs that write real files have bubble/disk, which models file systems by sector and name.
+// Step functions call the package without waiting. Programs with goroutines in virtual time use bubble.Disk, whose
+// writes take time. Programs that write files use bubble/disk, which models file systems by sector and name.
 package storage
 
 // Disk is the disk of one node. The zero value is empty.

@@ -1,12 +1,13 @@
-// Package ticks turns the virtual time of a run into ticks, for systems whose nodes count
-// ticks: a tick is a unit of virtual time.
+// Package ticks turns the virtual time of a run into ticks, for systems whose nodes count ticks. A tick is a unit of
+// virtual time.
 //
-// Every node has a clock of its own, which runs only when its timer fires: then it catches up
-// with the run's virtual time. A node that is already there takes the time further: by one
-// tick while messages are on their way, and otherwise to the next moment at which one of the
-// nodes that are there acts, since nothing can happen before. So a lock-step strategy, which
-// fires the timers of all nodes in turn, sees the node with the shortest time-out act and
-// no other node, and a run does not spend its steps on ticks that do nothing.
+// Every node has its own clock, which advances only when the node's timer fires. The clock then catches up with the
+// virtual time of the run. If it has already caught up, the firing advances the virtual time. The time advances by one
+// tick while messages are in flight. Otherwise it jumps to the next tick at which a node acts, because nothing can
+// happen before.
+//
+// A lock-step strategy fires the timers of all nodes in turn. With these clocks, only the node with the shortest
+// timeout acts, and a run spends no steps on ticks without an effect.
 package ticks
 
 import (

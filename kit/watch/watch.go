@@ -1,12 +1,12 @@
-// Package watch is what clients see that watch a store with a history: every write has a
-// revision, and a watch delivers the changes from a revision on. [Guarantees] are those that etcd gives:
-// changes come in order, once, complete, in whole revisions, from where they were asked for, and
-// a progress notification means that nothing before it is to come; and all that report a
-// revision report the same.
+// Package watch checks what clients see that watch a store with revisions: every write has a revision, and a watch
+// delivers the changes from a revision on.
 //
-// A system reports by events that a watch was opened, what it delivered, and what a write that was
-// acknowledged changed. What was seen by one watch, or was acknowledged, must have been seen by all
-// that reached beyond it.
+// [Guarantees] is the spec of the guarantees that etcd documents. A watch delivers changes in order, once, without
+// gaps, and all changes of a revision together, from the revision that it asks for. After a progress notification, no
+// change up to its revision follows. All reports of a revision agree.
+//
+// A system reports by events that a watch was opened, what a watch delivered, and what an acknowledged write changed. A
+// change that one watch delivered, or that was acknowledged, must reach every watch that got beyond its revision.
 package watch
 
 import (

@@ -19,7 +19,7 @@ func TestFailpointsNameTheirNode(t *testing.T) {
 	cluster := bubble.Cluster{
 		Name:  "failpoints",
 		Nodes: 3,
-		Begin: func(w *bubble.World) { standStill(w, map[string]int{anywhere: 1000}) },
+		Begin: func(w *bubble.World) { pauseAtFailpoints(w, map[string]int{anywhere: 1000}) },
 		Start: func(n *bubble.Node) error {
 			go failpoint.Here(fmt.Sprint(n.Self()))
 			return nil

@@ -30,7 +30,7 @@ type streamID struct {
 
 // stream processes the messages of a stream in order.
 type stream struct {
-	rpc.Turns[*packet]
+	rpc.Sequence[*packet]
 	busy   bool    // a request is being served
 	chunks *chunks // of an incoming snapshot
 }

@@ -1,13 +1,13 @@
 package rpc
 
-// Turns sorts items that arrive in any order by their numbers, which begin with 0.
-type Turns[T any] struct {
+// Sequence restores the order of items that arrive in any order, by their numbers, which begin with 0.
+type Sequence[T any] struct {
 	next  int
 	early map[int]T
 }
 
 // Put stores an item that has arrived. It ignores duplicates.
-func (t *Turns[T]) Put(number int, what T) {
+func (t *Sequence[T]) Put(number int, what T) {
 	if number < t.next {
 		return
 	}
@@ -18,7 +18,7 @@ func (t *Turns[T]) Put(number int, what T) {
 }
 
 // Next returns the next item in order, if it has arrived.
-func (t *Turns[T]) Next() (what T, arrived bool) {
+func (t *Sequence[T]) Next() (what T, arrived bool) {
 	what, arrived = t.early[t.next]
 	if arrived {
 		delete(t.early, t.next)
