@@ -39,7 +39,8 @@ var (
 	flagVacuous = flag.String(
 		"lockstep.vacuous",
 		"",
-		"true lets locksteptest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)",
+		"true lets locksteptest.Run pass even if a part of the scenario or a property was never exercised "+
+			"(or LOCKSTEP_VACUOUS)",
 	)
 	flagStepTimeout = flag.String(
 		"lockstep.steptimeout",
