@@ -31,7 +31,8 @@ type note struct {
 	number, round int
 	step          Step
 	settle        bool
-	text, body    string // known only at the time of the step: see lastStep
+	now           trace.Time // if time passes in Wait steps
+	text, body    string     // known only at the time of the step: see lastStep
 	sent, gone    int
 	draws, events int
 	changed       int
@@ -81,6 +82,9 @@ func (c *recorder) broken(r *Run) {
 // lastStep is the note of the last step, without its effects. The watchdog asks for it as well, before the step ends.
 func (c *recorder) lastStep(r *Run) note {
 	n := note{number: r.steps, step: *r.Last(), settle: r.settling}
+	if r.info.Supports.Has(trace.Wait) {
+		n.now = r.now
+	}
 	if !r.settling {
 		n.round = len(r.opened)
 	}
@@ -131,6 +135,7 @@ func (c *recorder) record(r *Run, n *note) trace.Record {
 		Number: n.number,
 		Step:   n.step,
 		Settle: n.settle,
+		Now:    n.now,
 		Round:  n.round,
 		Text:   c.stepText(r, n),
 		Body:   n.body,

@@ -51,7 +51,7 @@ type scene struct {
 	Types     []messageType
 	Strip     strip
 	Table     []tableRow
-	Short     []tableRow // nil if the table is short
+	Timeline  []moment // nil if the run has none
 	Outcome   trace.Outcome
 
 	data    viewData
@@ -128,7 +128,7 @@ func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *sc
 	s.placeArrows()
 	s.placeProperties(o)
 	s.placeStrip()
-	s.Table, s.Short = s.drawing.table(), s.drawing.short()
+	s.Table, s.Timeline = s.drawing.table(), s.drawing.timeline()
 	s.data = s.drawing.data(id, len(s.lanes), s.laneOf)
 	s.say(o)
 	return s

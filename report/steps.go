@@ -253,42 +253,7 @@ type tableRow struct {
 	Class   string // "finding", "about" or nothing
 }
 
-// longRun is the number of steps from which on a run in time also has a short table.
-const longRun = 300
-
-// short returns the notable steps of a long run of a system with time: requests of clients, faults, and observed
-// events. Most steps of such a run deliver messages or let time pass.
-func (s *drawing) short() []tableRow {
-	moves := slices.ContainsFunc(s.trace.Records, func(r trace.Record) bool { return r.Step.Kind == trace.Wait })
-	if !moves || len(s.trace.Records) < longRun {
-		return nil
-	}
-	var rows []tableRow
-	for i := range s.trace.Records {
-		rec := &s.trace.Records[i]
-		passes := rec.Step.Kind == trace.Deliver || rec.Step.Kind == trace.Wait || rec.Step.Kind == trace.Start
-		if passes && len(rec.Events) == 0 && i != s.finding {
-			continue
-		}
-		row := tableRow{Number: rec.Number, What: s.what(i)}
-		if rec.Settle {
-			row.Round = "settling"
-		}
-		for _, e := range rec.Events {
-			row.Effects = append(row.Effects, s.text(fmt.Sprintf("node %d: %s %s", e.Node, e.Type, e.Text)))
-		}
-		if i == s.finding {
-			row.Class = "finding"
-			row.Effects = append(
-				row.Effects,
-				s.text("violates "+s.trace.Outcome.Finding.Property+": "+s.trace.Outcome.Finding.Text),
-			)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
+// table lists the steps that the picture shows.
 func (s *drawing) table() []tableRow {
 	var rows []tableRow
 	for i := s.first; i < len(s.trace.Records); i++ {

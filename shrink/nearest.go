@@ -282,22 +282,37 @@ func deed(r *trace.Record) string {
 	}
 }
 
-// differences returns the first difference at each node.
+// differences returns the first differences at each node: that of its events, or else that of its states.
 func differences(failing, passing *trace.Trace) (all []Difference) {
-	a, b := observations(failing), observations(passing)
-	for n := range max(len(a), len(b)) {
+	events := apart(observed(failing, eventsOf), observed(passing, eventsOf))
+	states := apart(observed(failing, statesOf), observed(passing, statesOf))
+	for n := range max(len(events), len(states)) {
+		switch e, s := at(events, n), at(states, n); {
+		case e != (Difference{}):
+			all = append(all, e)
+		case s != (Difference{}):
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Difference) int {
+		return cmp.Compare(cmp.Or(a.Failing.Step, a.Passing.Step), cmp.Or(b.Failing.Step, b.Passing.Step))
+	})
+	return all
+}
+
+// apart returns the first difference at each node, the zero value where there is none.
+func apart(a, b [][]Observation) []Difference {
+	all := make([]Difference, max(len(a), len(b)))
+	for n := range all {
 		x, y := at(a, n), at(b, n)
 		i := 0
 		for i < len(x) && i < len(y) && x[i].Text == y[i].Text {
 			i++
 		}
 		if i < len(x) || i < len(y) {
-			all = append(all, Difference{Node: trace.Node(n), Failing: at(x, i), Passing: at(y, i)})
+			all[n] = Difference{Node: trace.Node(n), Failing: at(x, i), Passing: at(y, i)}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Difference) int {
-		return cmp.Compare(cmp.Or(a.Failing.Step, a.Passing.Step), cmp.Or(b.Failing.Step, b.Passing.Step))
-	})
 	return all
 }
 
@@ -309,27 +324,30 @@ func at[T any](list []T, i int) (x T) {
 	return x
 }
 
-// observations lists the events and new states of a run by node.
-func observations(t *trace.Trace) [][]Observation {
+// observed lists what a run shows of each node, without the settling stage.
+func observed(t *trace.Trace, of func(r *trace.Record, add func(trace.Node, string))) [][]Observation {
 	all := make([][]Observation, t.Header.Nodes+1)
-	for _, r := range t.Records {
-		add := func(n trace.Node, text string) {
+	for i := range t.Records {
+		r := &t.Records[i]
+		of(r, func(n trace.Node, text string) {
 			if int(n) < len(all) && !r.Settle {
 				all[n] = append(all[n], Observation{r.Number, text})
 			}
-		}
-		switch r.Step.Kind {
-		case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
-			add(r.Step.Node, r.Step.Kind.String())
-		}
-		for _, e := range r.Events {
-			add(e.Node, strings.TrimSpace(e.Type+" "+e.Text))
-		}
-		for _, s := range r.States {
-			add(s.Node, s.Text)
-		}
+		})
 	}
 	return all
+}
+
+func eventsOf(r *trace.Record, add func(trace.Node, string)) {
+	for _, e := range r.Events {
+		add(e.Node, strings.TrimSpace(e.Type+" "+e.Text))
+	}
+}
+
+func statesOf(r *trace.Record, add func(trace.Node, string)) {
+	for _, s := range r.States {
+		add(s.Node, s.Text)
+	}
 }
 
 // Lines describes the difference between the runs in a few lines, at most as many differences as given.

@@ -47,7 +47,7 @@ func ExampleNearest() {
 	}
 	// Output:
 	// the run passes without the crash of node 1 (step 3)
-	// node 1: with it "crash" (step 3); without it "return c1 is 102" (step 3)
+	// node 1: with it "return c1 is 0" (step 5); without it "return c1 is 102" (step 3)
 }
 
 // The passing run lacks one element of the failing run, has no finding, and each reported difference is in the runs.

@@ -97,7 +97,7 @@ func (h *Header) check() error {
 
 // check reports the first part of a step that exceeds its limit.
 func (s *stepLine) check() error {
-	return first(inRange("at", s.At, 0, MaxTime), inRange("for", s.For, 0, MaxWait),
+	return first(inRange("at", s.At, 0, MaxTime), inRange("for", s.For, 0, MaxWait), inRange("now", s.Now, 0, MaxTime),
 		short("the text", s.Text, MaxName), short("the body", s.Body, MaxBody), few("draws", len(s.Draws), MaxEffects))
 }
 

@@ -29,6 +29,7 @@ type reader struct {
 	round   int // the round that records now belong to
 	records int // records read
 	sent    ID  // messages seen
+	now     Time
 	bytes   int // read so far
 	counter
 	outcome *Outcome
@@ -147,6 +148,9 @@ func (r *reader) record(line []byte) (*Record, error) {
 		return nil, r.bad(err)
 	}
 	r.records++
+	if s.Now != 0 {
+		r.now = s.Now
+	}
 	rec := &Record{
 		Number: s.Number,
 		Step:   s.Step,
@@ -154,6 +158,7 @@ func (r *reader) record(line []byte) (*Record, error) {
 		Body:   s.Body,
 		Draws:  s.Draws,
 		Settle: s.Settle,
+		Now:    r.now,
 		Round:  r.round,
 	}
 	if s.Settle {

@@ -97,6 +97,7 @@ type Record struct {
 	Body   string // the forged body of a Replace
 	Round  int    // number of the lock-step round, or 0
 	Settle bool   // the step belongs to the settling stage
+	Now    Time   // virtual time after the step, in systems whose time passes in Wait steps
 	Sent   []Sent
 	Gone   []ID // messages in flight that the step lost, though it did not drop them
 	Events []Event

@@ -15,6 +15,7 @@ type stepLine struct {
 	Step
 	Text  string `json:"text,omitempty"`
 	Body  string `json:"body,omitempty"`
+	Now   Time   `json:"now,omitempty"` // left out if the step took no time
 	Draws []Draw `json:"draws,omitempty"`
 }
 
@@ -35,6 +36,7 @@ type writer struct {
 	w     *bufio.Writer
 	buf   bytes.Buffer
 	lines int // written so far
+	now   Time
 	bytes int // written so far
 	counter
 	err error
@@ -52,6 +54,9 @@ func newWriter(w io.Writer, h Header) (*writer, error) {
 // record writes a step and its effects.
 func (w *writer) record(r Record) error {
 	s := stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body, Draws: r.Draws}
+	if r.Now != w.now {
+		s.Now, w.now = r.Now, r.Now
+	}
 	effects := len(r.Sent) + len(r.Gone) + len(r.Events) + len(r.States)
 	w.fits(
 		first(

@@ -25,6 +25,8 @@
     section = $('view-' + id);
     picture = section.querySelector('.picture');
     stage = section.querySelector('.stage');
+    const scroll = section.querySelector('.timeline .scroll'), found = scroll && scroll.querySelector('tr.finding');
+    if (found) scroll.scrollTop = found.offsetTop - scroll.clientHeight / 2;
     if (view.text && $('finding-text')) $('finding-text').textContent = view.text;
     choose(-1);
     go(view.finding >= 0 ? view.finding : Math.max(0, view.columns - 1));
@@ -194,6 +196,15 @@
   });
   const buttons = { first: 'Home', prev: 'ArrowLeft', next: 'ArrowRight', last: 'End', finding: 'f' };
   for (const [id, key] of Object.entries(buttons)) $(id).addEventListener('click', moves[key]);
+  // The filter of a timeline keeps the rows that have all words.
+  document.addEventListener('input', (event) => {
+    if (!event.target.matches('.rows')) return;
+    const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of event.target.closest('.timeline').querySelectorAll('tbody tr')) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((w) => text.includes(w)) || words.length > 0 && row.classList.contains('summary');
+    }
+  });
   const copy = $('copy');
   if (copy) copy.addEventListener('click', () => navigator.clipboard && navigator.clipboard.writeText($('replay').textContent));
 

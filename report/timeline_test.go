@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A long run in time is printed in short form, too: a line for each step with a choice or an observation, and no line
-// for others.
-func TestShort(t *testing.T) {
+// A run in time has a timeline: a row with its time for each step with a choice or an observation, and sums of the
+// messages between them.
+func TestTimeline(t *testing.T) {
 	for _, c := range []struct {
 		waits, lines int
 	}{{400, 4}, {20, 0}} {
@@ -20,15 +20,24 @@ func TestShort(t *testing.T) {
 			r.Number = len(tr.Records)
 			tr.Records = append(tr.Records, r)
 		}
-		for range c.waits {
-			add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
+		for i := range c.waits {
+			add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1", Now: trace.Time(i) * 1e6})
 		}
-		add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 7}, Text: "client->1 put"})
+		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Now: 400e6, Sent: []trace.Sent{
+			{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "MsgHeartbeat"}},
+			{Message: trace.Message{ID: 2, From: 1, To: 2, Type: "MsgHeartbeat"}},
+			{Message: trace.Message{ID: 3, From: 1, To: 2, Type: "MsgApp"}}}})
+		for id := trace.ID(1); id <= 3; id++ {
+			add(trace.Record{Step: trace.Step{Kind: trace.Deliver, Msg: id}, Now: 400e6})
+		}
+		add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 7}, Text: "client->1 put", Now: 401e6,
+			Events: []trace.Event{{Type: "call", Text: "c1 put"}}})
 		add(
 			trace.Record{
 				Step:   trace.Step{Kind: trace.Wait, For: 1},
 				Text:   "wait for 1",
-				Events: []trace.Event{{Type: "stored", Node: 2}},
+				Now:    500e6,
+				Events: []trace.Event{{Type: "stored", Node: 2}, {Type: "return", Text: "c1 is 7"}},
 			},
 		)
 		add(trace.Record{Step: trace.Step{Kind: trace.Crash, Node: 2}, Text: "2 crash"})
@@ -42,12 +51,13 @@ func TestShort(t *testing.T) {
 		if err := report.Page(&page, report.Views{Found: tr}, report.PageOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		_, short, _ := strings.Cut(page.String(), "The run in short")
+		_, short, _ := strings.Cut(page.String(), "Timeline: ")
 		short, _, _ = strings.Cut(short, "</details>")
 		if n := strings.Count(short, `<th scope="row">`); n != c.lines {
 			t.Errorf("of a run of %d steps %d lines are printed, not %d", len(tr.Records)-1, n, c.lines)
 		}
-		for _, what := range []string{"client-&gt;1 put", "stored", "crash at node 2", "violates p: broken"} {
+		for _, what := range []string{"client-&gt;1 put", "stored", "crash at node 2", "violates p: broken",
+			"2 MsgHeartbeat, 1 MsgApp", "0.401 s", "return c1 is 7 (after 99ms)"} {
 			if strings.Contains(short, what) != (c.lines > 0) {
 				t.Errorf("of a run of %d steps: %q", len(tr.Records)-1, what)
 			}
