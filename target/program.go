@@ -77,7 +77,7 @@ func (p *Program) VersionOf(build string) (string, bool) {
 func (p *Program) Check() error {
 	switch {
 	case p.Name == "" || p.Package == "":
-		return fmt.Errorf("target: a program needs a name and a package, this has %q and %q", p.Name, p.Package)
+		return fmt.Errorf("target: a program needs a name and a package, and has %q and %q", p.Name, p.Package)
 	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library},
 		func(s string) bool { return strings.HasPrefix(s, "-") }):
 		return fmt.Errorf(

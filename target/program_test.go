@@ -34,7 +34,7 @@ func ExampleProgram_Check() {
 	fmt.Println((&target.Program{Name: "server"}).Check())
 	// Output:
 	// <nil>
-	// target: a program needs a name and a package, this has "server" and ""
+	// target: a program needs a name and a package, and has "server" and ""
 }
 
 func ExampleThisBuild() {

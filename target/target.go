@@ -59,7 +59,7 @@ func (t Target) Scenario(name string) (Scenario, error) {
 		names = append(names, s.Name)
 	}
 	if len(names) == 0 {
-		return Scenario{}, fmt.Errorf("target %s has no scenarios, so none called %q", t.Name, name)
+		return Scenario{}, fmt.Errorf("target %s has no scenarios, and thus no %q", t.Name, name)
 	}
 	return Scenario{}, fmt.Errorf("target %s has no scenario %q: one of %s", t.Name, name, strings.Join(names, ", "))
 }

@@ -73,7 +73,7 @@ func (m Message) tag() trace.Tag {
 	return trace.Tag{Phase: int32(m.Consensus + m.Epoch + 1), Round: int32(round)}
 }
 
-var errShort = errors.New("bftsmart: a message that ends in the middle")
+var errShort = errors.New("bftsmart: a truncated message")
 
 // Decode decodes a message.
 func Decode(body []byte) (Message, error) {
@@ -151,7 +151,7 @@ const (
 func object(body []byte) (name string, data []byte, at int, err error) {
 	rest, ok := bytes.CutPrefix(body, []byte(serialized))
 	if !ok || len(rest) < 2 || rest[0] != objectMark || rest[1] != classMark {
-		return "", nil, 0, errors.New("bftsmart: this is no object of Java's")
+		return "", nil, 0, errors.New("bftsmart: the body is not a serialized Java object")
 	}
 	name, rest, err = classes(rest[1:])
 	if err != nil {
@@ -189,7 +189,7 @@ func classes(rest []byte) (name string, after []byte, err error) {
 		}
 		rest = rest[3+length:]
 		if fields := binary.BigEndian.Uint16(rest[9:]); fields != 0 || rest[tail-1] != endMark {
-			return "", nil, fmt.Errorf("bftsmart: %s does not write itself", name)
+			return "", nil, fmt.Errorf("bftsmart: objects of %s cannot be encoded", name)
 		}
 		rest = rest[tail:]
 	}

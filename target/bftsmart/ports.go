@@ -23,7 +23,7 @@ func freePorts(many int) (ports []int, err error) {
 			return ports, nil
 		}
 	}
-	return nil, errors.New("bftsmart: there are no free ports from " + strconv.Itoa(firstPort) + " on")
+	return nil, errors.New("bftsmart: no free ports from " + strconv.Itoa(firstPort) + " on")
 }
 
 // local returns an address of the loopback.

@@ -93,11 +93,12 @@ func (c Cluster) check() error {
 	switch {
 	case c.Control == byMessage && c.modern():
 		return fmt.Errorf(
-			"cassandra: control=messages is for versions of 2.0, whose messages are known, and this is %s",
+			"cassandra: control=messages needs a version 2.0, whose messages are known; version is %s",
 			c.Version,
 		)
 	case c.Change5985 && c.Version != "2.0.0":
-		return fmt.Errorf("cassandra: change5985 is for version 2.0.0: later ones have it, and this is %s", c.Version)
+		return fmt.Errorf("cassandra: change5985 needs version 2.0.0, later versions have the change; version is %s",
+			c.Version)
 	}
 	return nil
 }

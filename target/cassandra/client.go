@@ -179,7 +179,7 @@ func (c *client) ask(op byte, body []byte) (byte, []byte, error) {
 	return op, answer, nil
 }
 
-var errShort = errors.New("cassandra: an answer that is cut short")
+var errShort = errors.New("cassandra: a truncated answer")
 
 // unwarned returns a response without the warnings that precede it, or nil if there is no response.
 func unwarned(answer []byte) []byte {

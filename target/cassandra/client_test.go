@@ -48,7 +48,7 @@ func TestClient(t *testing.T) {
 			"",
 			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
 			"\x84\x08\x00\x00\x08\x00\x00\x00\x05\x00\x01\x00\x02n",
-			"[] cassandra: an answer that is cut short",
+			"[] cassandra: a truncated answer",
 		},
 		{
 			late,

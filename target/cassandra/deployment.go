@@ -272,7 +272,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		return err
 	}
 	if len(rows) != 1 {
-		return fmt.Errorf("cassandra: %d rows are called %s", len(rows), d.row())
+		return fmt.Errorf("cassandra: %d rows are named %s", len(rows), d.row())
 	}
 	var has Row
 	for i := range has {

@@ -23,5 +23,5 @@ func ExampleCluster_Describe() {
 	fmt.Println(err)
 	// Output:
 	// 3 [prepare promise propose accept commit ack] true <nil>
-	// cassandra: change5985 is for version 2.0.0: later ones have it, and this is 2.0.17
+	// cassandra: change5985 needs version 2.0.0, later versions have the change; version is 2.0.17
 }

@@ -117,9 +117,9 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"control=what"}, `control is "what", allowed are auto, messages, time`},
 		{
 			[]string{"version=5.0.5", "control=messages"},
-			"control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5",
+			"control=messages needs a version 2.0, whose messages are known; version is 5.0.5",
 		},
-		{[]string{"version=2.0.17", "change5985=true"}, "change5985 is for version 2.0.0"},
+		{[]string{"version=2.0.17", "change5985=true"}, "change5985 needs version 2.0.0"},
 	} {
 		system, err := Targets[0].Build(c.set)
 		if err == nil {

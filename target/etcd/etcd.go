@@ -74,7 +74,7 @@ func (c Cluster) check() error {
 		return err
 	}
 	if c.Mix.Append != 0 || c.Mix.Delete != 0 || c.Mix.Txn != 0 {
-		return fmt.Errorf("etcd: mix is %s, and only put, get and cas are known here", c.Mix)
+		return fmt.Errorf("etcd: mix is %s, allowed are put, get and cas", c.Mix)
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func TestGateway(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		"nodes=8":      "nodes is 8, allowed are 1..7",
-		"mix=append:1": "only put, get and cas are known here",
+		"mix=append:1": "allowed are put, get and cas",
 		"pace=-1s":     "pace is -1s, it must be at least 1ms",
 	} {
 		system, err := Target.Build([]string{text})

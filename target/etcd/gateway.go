@@ -124,7 +124,7 @@ func (g *gateway) do(ctx context.Context, prefix string, o kv.Op, serializable b
 	case kv.Cas:
 		r, err = g.cas(ctx, key, o.Old, o.Value)
 	default:
-		err = fmt.Errorf("etcd: %s is not known here", &o)
+		err = fmt.Errorf("etcd: the target has no operation %s", &o)
 	}
 	return r, err
 }

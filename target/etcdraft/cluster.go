@@ -20,10 +20,10 @@ type Cluster struct {
 	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
 	// Voters is the number of nodes that vote at the start: the first ones. The others are no members until a
 	// membership change adds them. 0 means all.
-	Voters int `help:"nodes that vote at the start, the others are outside; 0: all"`
+	Voters int `help:"nodes that vote at the start; the others are not members; 0: all"`
 	// Election is Config.ElectionTick: a follower campaigns after Election to 2*Election-1 ticks without a message
 	// from the leader. 0 means 3, which gives runs of a few hundred steps several elections.
-	Election int `help:"election time-out in ticks; 0: 3" zero:"3" range:"2..1000"`
+	Election int `help:"election timeout in ticks; 0: 3" zero:"3" range:"2..1000"`
 	// Heartbeat is Config.HeartbeatTick; 0 means 1.
 	Heartbeat int `help:"ticks between heartbeats; 0: 1" zero:"1"`
 	// PreVote and CheckQuorum are the library's options of that name.
@@ -32,24 +32,24 @@ type Cluster struct {
 	// NoForward makes followers refuse proposals (Config.DisableProposalForwarding).
 	NoForward bool `help:"followers refuse proposals instead of forwarding them"`
 	// MaxInflight is Config.MaxInflightMsgs; 0 means 256.
-	MaxInflight int `help:"append messages on the way to one follower; 0: 256" zero:"256" range:"1..1048576"`
+	MaxInflight int `help:"maximum number of append messages in flight to one follower; 0: 256" zero:"256" range:"1..1048576"`
 	// MaxSizePerMsg is Config.MaxSizePerMsg, the bytes of entries in one message. A message has at least one entry; 0
 	// means no limit.
-	MaxSizePerMsg int `help:"bytes of entries in one message, at least one entry; 0: no limit" range:"0..2147483647"`
+	MaxSizePerMsg int `help:"maximum bytes of entries in one message, with at least one entry; 0: no limit" range:"0..2147483647"`
 	// Reads selects how nodes serve reads.
 	Reads ReadMode `help:"index (ask a quorum), lease (trust the clock; needs check-quorum); unsafe on purpose: local, leader"`
 	// Compact is the number of applied entries after which a node takes a snapshot and compacts its log; 0 means
 	// never.
-	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never" range:"0..1048576"`
+	Compact int `help:"applied entries after which a node takes a snapshot and compacts its log; 0: never" range:"0..1048576"`
 	// Async enables asynchronous storage writes, if the version has them.
-	Async bool `help:"asynchronous storage writes, where the version has them"`
+	Async bool `help:"asynchronous storage writes, in versions that support them"`
 	// Atomic makes a crash keep or lose the writes of one Ready together. The library does not require it, but
 	// without it a node may forget a membership change.
-	Atomic bool `help:"a crash keeps all writes of one Ready or none, which the library does not ask for"`
+	Atomic bool `help:"a crash keeps all writes of one Ready or none; the library does not require it"`
 	// HoldVotes applies to asynchronous writes: requests for votes wait until the term, the vote and the log that
 	// they refer to are on disk. The library sends them at once, so a candidate that crashes can win an election of
 	// its previous incarnation.
-	HoldVotes bool `help:"with async: send requests for votes after the write of what they speak of, which the library does not ask for"`
+	HoldVotes bool `help:"with async: send requests for votes after the write of the state that they refer to; the library does not require it"`
 
 	// Clients is the number of clients, each with one request at a time; 0 means 2, and None means no clients.
 	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
@@ -60,22 +60,22 @@ type Cluster struct {
 	// Mix is the mix of operations that clients draw from.
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
 	// Changes is the number of membership changes that an operator requests.
-	Changes int `help:"membership changes that an operator asks for" range:"0..1000"`
+	Changes int `help:"membership changes that an operator requests" range:"0..1000"`
 	// Asks are additional single changes of voters that the operator requests, as text separated by "; ", for example
 	// "remove 4; add 4". A scenario decides when and where.
-	Asks string `help:"single changes that the operator asks for besides, like 'remove 4; add 4'"`
+	Asks string `help:"single changes that the operator requests in addition, like 'remove 4; add 4'"`
 	// Transfers is the number of leadership transfers that an operator requests.
-	Transfers int `help:"leadership transfers that an operator asks for" range:"0..1000"`
+	Transfers int `help:"leadership transfers that an operator requests" range:"0..1000"`
 
 	// Delay is the maximum delay of a message in ticks of virtual time, drawn from the run's seed. Election must be
 	// larger than a round trip: at least 3*Delay+2. 0 means that messages carry no time.
-	Delay int `help:"longest time a message takes, in ticks of virtual time; 0: none" range:"0..1000"`
+	Delay int `help:"maximum delay of a message, in ticks of virtual time; 0: none" range:"0..1000"`
 	// Layers leaves messages without tags, so that lock-step strategies go by causal
 	// layers instead of the rounds of a term.
-	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
+	Layers bool `help:"lock-step strategies use causal layers in place of tags"`
 	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
 	// the mutant of its run; see package mutants.
-	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
+	Mutant string `help:"mutant of the library that must be active; empty: any" trust:"harmless"`
 
 	library raftlib.Library
 }
@@ -148,7 +148,7 @@ func (c Cluster) check() error {
 		return err
 	}
 	if c.Reads == Lease && !c.CheckQuorum {
-		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
+		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true: the library requires it")
 	}
 	if need := 3*c.Delay + 2; c.Delay > 0 && c.Election < need {
 		return fmt.Errorf(
@@ -159,7 +159,7 @@ func (c Cluster) check() error {
 		)
 	}
 	if c.HoldVotes && !c.Async {
-		return fmt.Errorf("etcdraft: hold-votes=true needs async=true, it is about asynchronous storage writes")
+		return fmt.Errorf("etcdraft: hold-votes=true needs async=true: it delays votes of asynchronous storage writes")
 	}
 	if c.Async && !c.library.Async() {
 		return fmt.Errorf("etcdraft: %s has no asynchronous storage writes", c.library.Name())

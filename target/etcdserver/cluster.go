@@ -47,8 +47,8 @@ type Cluster struct {
 	// Watchers is the number of clients that watch, every second one all keys. They reopen a watch that ends. The
 	// strategy chooses the member of each watch.
 	Watchers int `help:"number of clients that watch" range:"0..16"`
-	// Unasking makes watchers rely on the members' own progress notifications instead of requesting progress.
-	Unasking bool `help:"watchers do not request progress; members send progress notifications on their own"`
+	// NoProgressRequests makes watchers rely on the members' own progress notifications instead of requesting progress.
+	NoProgressRequests bool `help:"watchers do not request progress; members send progress notifications on their own"`
 	// Compactions is the number of times that the operator compacts the history.
 	Compactions int `help:"number of compactions of the history" range:"0..1000"`
 	// Batch is the number of revisions that a member compacts at once; 0 means its default.

@@ -78,20 +78,20 @@ func TestNeverReady(t *testing.T) {
 // busy is a cluster with all operations of clients and operators. Progress requests of watchers fail in some releases
 // ([TestAsking]). In these releases watchers do not request progress, so that runs test everything else.
 var busy = Cluster{
-	Unasking:         has15220(Version()),
-	Power:            0.5,
-	Snapshots:        20,
-	Clients:          4,
-	Requests:         25,
-	Mix:              kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},
-	Watchers:         3,
-	Compactions:      20,
-	Batch:            5,
-	Defragmentations: 4,
-	Backups:          4,
-	Leases:           4,
-	Learners:         4,
-	Transfers:        4,
+	NoProgressRequests: has15220(Version()),
+	Power:              0.5,
+	Snapshots:          20,
+	Clients:            4,
+	Requests:           25,
+	Mix:                kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},
+	Watchers:           3,
+	Compactions:        20,
+	Batch:              5,
+	Defragmentations:   4,
+	Backups:            4,
+	Leases:             4,
+	Learners:           4,
+	Transfers:          4,
 }
 
 // faults cut links, crash members and break connections.
@@ -167,17 +167,17 @@ func counts(event string, seen map[string]int) lockstep.Spec {
 
 // changing is a cluster whose members change.
 var changing = Cluster{
-	Unasking:    has15220(Version()),
-	Power:       0.5,
-	Snapshots:   20,
-	Clients:     4,
-	Requests:    40,
-	Watchers:    3,
-	Compactions: 10,
-	Transfers:   4,
-	Spares:      2,
-	Changes:     60,
-	Failover:    1,
+	NoProgressRequests: has15220(Version()),
+	Power:              0.5,
+	Snapshots:          20,
+	Clients:            4,
+	Requests:           40,
+	Watchers:           3,
+	Compactions:        10,
+	Transfers:          4,
+	Spares:             2,
+	Changes:            60,
+	Failover:           1,
 }
 
 // Members join and leave, and all properties hold.

@@ -98,10 +98,10 @@ var bugs = []bug{
 		Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
 	{"15271", "a watch delivers events again after a snapshot", 7, []string{"watch-unique"},
 		[]deed{watching, snapshot},
-		Cluster{Watchers: 6, Unasking: true, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
+		Cluster{Watchers: 6, NoProgressRequests: true, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
 	{"20221", "a watch from a future revision delivers earlier events after a snapshot", 21, []string{resumable},
 		[]deed{watching, snapshot},
-		Cluster{Watchers: 16, Unasking: true, Snapshots: 1, Clients: 6, Requests: 40}, lags, 0, 1},
+		Cluster{Watchers: 16, NoProgressRequests: true, Snapshots: 1, Clients: 6, Requests: 40}, lags, 0, 1},
 }
 
 // kill is a cluster whose members are killed while clients request whole stores, with slow syncs.

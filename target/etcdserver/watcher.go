@@ -80,7 +80,7 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 			}
 			w.report(n, o.Watch, &r)
 		case <-ask.C:
-			if !w.clients.cluster.Unasking {
+			if !w.clients.cluster.NoProgressRequests {
 				_ = client.RequestProgress(ctx)
 			}
 		}

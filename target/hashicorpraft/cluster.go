@@ -28,22 +28,22 @@ type Cluster struct {
 	// Nodes is the number of nodes, all of them voters; 0 means 3.
 	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
 	// NoPreVote is the library's PreVoteDisabled.
-	NoPreVote bool `help:"candidates do not ask whether an election could be won"`
+	NoPreVote bool `help:"elections without a pre-vote"`
 	// TCP makes the nodes use the library's own TCP transport, on sockets in memory. Then a message is the data of
 	// one Write. It needs a program built with the overlay ("lockstep go").
 	TCP bool `help:"the library's own TCP transport; needs lockstep go"`
 	// Timeout is the timeout of a call; 0 means a second.
-	Timeout time.Duration `help:"time after which a call is given up; 0: 1s" zero:"1s" range:"1ms.."`
+	Timeout time.Duration `help:"timeout of a call; 0: 1s" zero:"1s" range:"1ms.."`
 	// InFlight is the number of concurrent AppendEntries of a pipeline, at least 2. 1 disables pipelines; 0 means 2,
 	// as in the library.
-	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2" zero:"2" range:"1..1000"`
+	InFlight int `help:"maximum number of appends of a pipeline in flight; 1: no pipelines; 0: 2" zero:"2" range:"1..1000"`
 	// Compact is the number of entries after which a node takes a snapshot; 0 means never.
-	Compact int `help:"entries after which a node makes a snapshot; 0: never" range:"0..1073741824"`
+	Compact int `help:"entries after which a node takes a snapshot; 0: never" range:"0..1073741824"`
 	// Batch is the library's BatchApplyCh.
-	Batch bool `help:"batch what clients ask for"`
+	Batch bool `help:"batch requests of clients"`
 	// Slow is the share of writes to disk that take time, up to Disk.
 	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
-	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms" range:"0s.."`
+	Disk time.Duration `help:"maximum duration of such a write; 0: 50ms" zero:"50ms" range:"0s.."`
 
 	// Clients is the number of clients, each with one request at a time; 0 means 2, and None means no clients.
 	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
@@ -57,13 +57,13 @@ type Cluster struct {
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
 	// Changes, Removals, Transfers and Snapshots are the numbers of an operator's requests. It demotes and promotes
 	// voters, removes servers and adds them again, first as non-voters, transfers leadership, and takes snapshots.
-	Changes   int `help:"demotions and promotions of voters that an operator asks for" range:"0..999"`
-	Removals  int `help:"removals of servers, and their return as non-voters, that an operator asks for" range:"0..999"`
-	Transfers int `help:"leadership transfers that an operator asks for" range:"0..999"`
-	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
+	Changes   int `help:"demotions and promotions of voters that an operator requests" range:"0..999"`
+	Removals  int `help:"removals of servers, and their return as non-voters, that an operator requests" range:"0..999"`
+	Transfers int `help:"leadership transfers that an operator requests" range:"0..999"`
+	Snapshots int `help:"snapshots that an operator requests" range:"0..999"`
 	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
 	// the mutant of its run; see package mutants.
-	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
+	Mutant string `help:"mutant of the library that must be active; empty: any" trust:"harmless"`
 }
 
 // None as Cluster.Clients means no clients.

@@ -274,7 +274,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 			return errors.Join(
 				ctx.Err(),
 				process.Inconclusive(
-					fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err),
+					fmt.Errorf("kafka: partition %d cannot be read after all servers restarted: %w", partition, err),
 				),
 			)
 		}

@@ -20,5 +20,5 @@ func ExampleCluster_Describe() {
 	fmt.Println(err)
 	// Output:
 	// 4 true <nil>
-	// kafka: insync is 4, and there are only 3 brokers
+	// kafka: insync is 4, at most the number of brokers, 3, is allowed
 }

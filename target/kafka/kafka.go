@@ -17,7 +17,7 @@ type Cluster struct {
 	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1" trust:"fetches" known:"3.9.2 4.3.1"`
 	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the controllers those after
 	// them. Without separate controllers all brokers are also controllers.
-	Brokers     int `help:"servers that have the records" zero:"3" range:"1..5"`
+	Brokers     int `help:"servers that store the records" zero:"3" range:"1..5"`
 	Controllers int `help:"separate controllers; 0: all brokers are controllers, too" range:"0..3"`
 	// Clients, Requests and Partitions bound the workload of producers.
 	Clients    int `help:"producers, each with one record at a time" zero:"2" range:"1..16"`
@@ -85,9 +85,10 @@ func (c Cluster) check() error {
 	}
 	switch {
 	case c.Insync > c.Brokers:
-		return fmt.Errorf("kafka: insync is %d, and there are only %d brokers", c.Insync, c.Brokers)
+		return fmt.Errorf("kafka: insync is %d, at most the number of brokers, %d, is allowed", c.Insync, c.Brokers)
 	case c.Acks != "all" && c.Producers != "plain":
-		return fmt.Errorf("kafka: acks is %s, and idempotent producers need acks=all: set producers=plain, too", c.Acks)
+		return fmt.Errorf("kafka: acks is %s, and idempotent producers need acks=all: set acks=all or producers=plain",
+			c.Acks)
 	}
 	return nil
 }

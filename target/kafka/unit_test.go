@@ -197,10 +197,10 @@ func TestWrongOptions(t *testing.T) {
 		want string
 	}{
 		{[]string{"brokers=9"}, "brokers is 9, allowed are 1..5"},
-		{[]string{"insync=4"}, "insync is 4, and there are only 3 brokers"},
+		{[]string{"insync=4"}, "insync is 4, at most the number of brokers, 3, is allowed"},
 		{[]string{"producers=what"}, `producers is "what", allowed are both, idempotent, plain`},
 		{[]string{"acks=none"}, `acks is "none", allowed are all, leader`},
-		{[]string{"acks=leader"}, "set producers=plain, too"},
+		{[]string{"acks=leader"}, "set acks=all or producers=plain"},
 		{[]string{"session=1ms"}, "session is 1ms, it must be at least 100ms"},
 	} {
 		system, err := Targets[0].Build(c.set)

@@ -38,9 +38,9 @@ type Cluster struct {
 	// Crash allows crashes and restarts of nodes. Most programs keep all state in memory.
 	Crash bool `help:"nodes may be killed, and restart with only the data on their disks"`
 	// Exact declares that the program has no clock, no draws and no races of its own.
-	Exact bool `help:"the program has no clock, draw or race of its own, so that runs repeat"`
+	Exact bool `help:"the program has no clock, random draw or race, so that runs are deterministic"`
 	// Pace is the duration of a step in which time passes.
-	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms" zero:"20ms"`
+	Pace time.Duration `help:"duration of a step in which time passes; 0s: 20ms" zero:"20ms"`
 	// Timeout is the timeout for a node to become quiescent.
 	Timeout time.Duration `help:"how long a node may take to become quiescent; 0s: 5s" zero:"5s"`
 }

@@ -24,7 +24,7 @@ type Cluster struct {
 	Nodes int `help:"number of nodes, 2 to 9; 0: 5" zero:"5" range:"2..9"`
 	// NoRejoin stops nodes from contacting missing members again. The library itself forgets nodes after a long
 	// absence, and then no node contacts them; programs that use the library do.
-	NoRejoin bool `help:"nodes do not call those again that they miss"`
+	NoRejoin bool `help:"nodes do not contact missing members again"`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1" range:"0..1"`
 }
@@ -70,7 +70,7 @@ func start(n *bubble.Node, again bool) error {
 	n.State(func() string { return "sees " + strings.Join(seen(list), " ") })
 	n.Emit(EventUp, nil)
 	for first := true; n.Alive(); first = false {
-		n.Emit(EventLook, nil)
+		n.Emit(EventSearch, nil)
 		if first || again {
 			for _, other := range n.Others() {
 				if !slices.Contains(seen(list), name(other)) {

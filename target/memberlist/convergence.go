@@ -10,13 +10,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event: a node has started; it looks for missing members; a member, whose name is the value, joins or
+// The types of event: a node has started; it searches for missing members; a member, whose name is the value, joins or
 // leaves in its view.
 const (
-	EventUp    = "up"
-	EventLook  = "look"
-	EventJoin  = "join"
-	EventLeave = "leave"
+	EventUp     = "up"
+	EventSearch = "search"
+	EventJoin   = "join"
+	EventLeave  = "leave"
 )
 
 // timeout is the time without faults after which all nodes must agree, in virtual time. Suspicions last for some

@@ -30,7 +30,7 @@ type Cluster struct {
 	// every two minutes.
 	SyncAlways bool `help:"servers sync files before they acknowledge (sync_interval: always), not every two minutes"`
 	// Power is the share of crashes with a power failure.
-	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
+	Power float64 `help:"share of crashes with a power failure, 0 to 1" range:"0..1"`
 	// Sync is the maximum duration of a file sync; 0 means 10ms.
 	Sync time.Duration `help:"maximum duration of a file sync; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Pause is the maximum duration of a step pause, in which a server is paused; 0 means 20s.
@@ -54,19 +54,19 @@ type Cluster struct {
 	// Reads is the number of times that a consumer takes the next messages of the stream; 0 means 4.
 	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
 	// StepDowns is the number of times that an operator asks the leader of the stream to step down.
-	StepDowns int `help:"times that the leader of the stream is asked to step down" range:"0..1000"`
+	StepDowns int `help:"times that an operator asks the leader of the stream to step down" range:"0..1000"`
 	// MetaStepDowns is the number of times that the meta leader, which places streams, steps down.
 	MetaStepDowns int `help:"times that an operator asks a server to step down as the meta leader; any other server ignores it" range:"0..1000"`
 	// Moves is the number of times that an operator moves a server's replica of the stream to another server.
-	Moves int `help:"times that a replica of the stream is moved from a server; the server refuses the move if no other server can have it" range:"0..1000"`
+	Moves int `help:"times that an operator moves a replica of the stream from a server; the server refuses if no other server can have it" range:"0..1000"`
 	// Removals is the number of times that an operator removes a server from the cluster for good, and a new one
 	// replaces it.
-	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than replicas" range:"0..1000"`
+	Removals int `help:"times that an operator removes a server for good, and a new one replaces it; needs more servers than replicas" range:"0..1000"`
 	// Purges is the number of times that an operator purges the messages of the stream that are older than the newest
 	// of any key.
-	Purges int `help:"times that the stream is purged of all messages before the newest of any key" range:"0..1000"`
+	Purges int `help:"times that an operator purges the messages older than the newest of any key" range:"0..1000"`
 	// Erasures is the number of times that an operator deletes a single message, which is not the newest of its key.
-	Erasures int `help:"times that a single message is deleted that is not the newest of its key" range:"0..1000"`
+	Erasures int `help:"times that an operator deletes a single message, which is not the newest of its key" range:"0..1000"`
 	// UncheckedMoves makes operators move replicas without the check that the others are up to date.
 	UncheckedMoves bool `help:"move replicas without the check that the others are up to date, one move after the other"`
 	// Consume adds a subscriber at each server. All of them continuously take the messages of the stream through one

@@ -172,7 +172,7 @@ func TestInTheEnd(t *testing.T) {
 			[]lockstep.Event{holds(1, one), far(1, 1)}, "", 1},
 		{"one never came", Delivering, []lockstep.Event{ack(1, 1, "a"), ack(1, 2, "b"), delivered(1, 1, 1, 0)},
 			[]lockstep.Event{holds(1, one, two), far(1, 1)},
-			"2m0s after the last fault 1 of 2 messages that were acknowledged had come to no subscriber, first b is " +
+			"2m0s after the last fault 1 of 2 messages that were acknowledged reached no subscriber, first b is " +
 				"message 2; at server 1 the consumer has " +
 				"delivered up to message 2 (delivery 3), acknowledged up to message 1 (delivery 1), 0 open", 1},
 		{"no consumer", Delivering, []lockstep.Event{ack(1, 1, "a")}, []lockstep.Event{holds(1, one)}, "", 0},

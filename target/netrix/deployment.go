@@ -354,7 +354,7 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 		if err != nil {
 			return d.inconclusive(
 				r.node,
-				fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]),
+				fmt.Errorf("timer %q has the duration %q, which is no duration", e.Params["type"], e.Params["duration"]),
 			)
 		}
 		d.timers[r.node].Set(e.Params["type"], out.Now()+trace.Time(max(length, 0)))

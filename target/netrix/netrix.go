@@ -80,7 +80,7 @@ func (s System) check() error {
 	case s.Silence < 0 || s.Timeout < 0:
 		return fmt.Errorf("netrix: silence %v and timeout %v must not be negative", s.Silence, s.Timeout)
 	case len(s.Requests) > 0 && s.Request == nil:
-		return errors.New("netrix: there are Requests, but no Request that carries them out")
+		return errors.New("netrix: Requests is set and Request is not: set Request to the function that sends them")
 	}
 	if s.Listen == "" {
 		return nil
@@ -90,7 +90,8 @@ func (s System) check() error {
 		return fmt.Errorf("netrix: the address to listen at: %w", err)
 	}
 	if !ours {
-		return fmt.Errorf("netrix: %s is not on the loopback: the protocol knows no token", s.Listen)
+		return fmt.Errorf("netrix: %s is not a loopback address; the protocol has no authentication, so only the "+
+			"loopback is allowed", s.Listen)
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -191,7 +190,6 @@ var oneLeader = spec.OnEvent("one leader", "Leader",
 
 // The tester finds the bug of a system instrumented for Netrix, and reproduces it.
 func TestElectors(t *testing.T) {
-	tier.NotShort(t)
 	plan := lockstep.Plan{System: system(), Spec: oneLeader, Workers: 2, Runs: 200, Repetitions: 3,
 		Strategy: strategy.Walk{Deliver: 10, Timer: 2, Crash: 1, Restart: 2, Steps: 60}}
 	result, err := lockstep.Explore(t.Context(), plan)
@@ -212,11 +210,11 @@ func TestElectors(t *testing.T) {
 // Invalid settings are refused before any process starts.
 func TestSettings(t *testing.T) {
 	for want, s := range map[string]netrix.System{
-		"0 replicas":              {Listen: "127.0.0.1:0"},
-		"set Command":             {Nodes: 3},
-		"not on the loopback":     {Nodes: 3, Listen: "0.0.0.0:80"},
-		"missing port":            {Nodes: 3, Listen: "localhost"},
-		"no Request that carries": {Nodes: 3, Listen: "127.0.0.1:0", Requests: []string{"x"}},
+		"0 replicas":             {Listen: "127.0.0.1:0"},
+		"set Command":            {Nodes: 3},
+		"not a loopback address": {Nodes: 3, Listen: "0.0.0.0:80"},
+		"missing port":           {Nodes: 3, Listen: "localhost"},
+		"Request is not":         {Nodes: 3, Listen: "127.0.0.1:0", Requests: []string{"x"}},
 	} {
 		if _, err := s.Describe(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not contain %q", err, want)

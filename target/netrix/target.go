@@ -20,13 +20,13 @@ type Replicas struct {
 	// Nodes is the number of replicas. Their names are 1, 2, and so on.
 	Nodes int `help:"number of replicas, whose names are 1, 2, ..." range:"1..64"`
 	// Listen is the address at which replicas register; empty means a free port. Only loopback addresses are accepted.
-	Listen string `help:"the loopback address at which replicas register, where Lockstep does not start them; empty: a free port" trust:"harmless"`
+	Listen string `help:"the loopback address at which replicas register if Lockstep does not start them; empty: a free port" trust:"harmless"`
 	// Agree lists the rules for agreement between events, see [Agreement].
 	Agree string `help:"events that must agree, as EVENT:KEY:VALUE,...: those with the same parameter KEY have the same VALUE, which may be replica"`
 	// Silence is how long no report must arrive for the system to be quiescent.
-	Silence time.Duration `help:"how long no replica must report anything for the system to be quiescent; 0s: 20ms" zero:"20ms"`
+	Silence time.Duration `help:"how long all replicas must report nothing for the system to count as quiescent; 0s: 20ms" zero:"20ms"`
 	// Timeout is the timeout for a replica to become ready.
-	Timeout time.Duration `help:"how long a replica may take to get ready; 0s: 10s" zero:"10s"`
+	Timeout time.Duration `help:"how long a replica may take to start; 0s: 10s" zero:"10s"`
 }
 
 // Target is a program that was instrumented for Netrix.

@@ -8,8 +8,8 @@
 //   - The node that receives a request forwards it to all others, as a client would.
 //   - The leader sends a Prepare like every other node.
 //   - A new view carries 2f+1 view changes. Every node derives from them the requests to propose again.
-//   - A node joins a view change that f+1 others ask for.
-//   - Timer is a tick. A node that waits for a request, or for a new view, asks for the next view after Timeout
+//   - A node joins a view change that f+1 others request.
+//   - Each timeout is a tick. A node that waits for a request, or for a new view, requests the next view after Timeout
 //     ticks. It doubles the time at each attempt until it sees progress.
 //
 // Signatures authenticate statements. Nodes accept a message only with its sender's signature, and a certificate only
@@ -31,8 +31,8 @@ type Cluster struct {
 	Nodes int `help:"number of nodes, 3f+1 for f faulty ones; 0: 4" zero:"4" range:"1..64"`
 	// Requests is the number of clients' requests, named a, b, c and so on; 0 means 2.
 	Requests int `help:"number of clients' requests; 0: 2" zero:"2" range:"1..26"`
-	// Timeout is the number of ticks after which a node asks for the next view; 0 means 6.
-	Timeout int `help:"ticks after which a node asks for the next view; 0: 6" zero:"6" range:"1..1000"`
+	// Timeout is the number of ticks after which a node requests the next view; 0 means 6.
+	Timeout int `help:"ticks after which a node requests the next view; 0: 6" zero:"6" range:"1..1000"`
 	// SmallQuorum is a bug: 2f nodes make a quorum instead of 2f+1.
 	SmallQuorum bool `help:"with the bug that 2f nodes make a quorum instead of 2f+1"`
 	// Forgetful is a bug: a new view does not propose prepared requests again.

@@ -5,7 +5,7 @@
 // each, the client of the library sends increments to the counter while servers are isolated. A round ends when the log
 // has grown, which the proxies detect in messages. They let no such message pass before the next round begins. The
 // strategy uniform:period=2,rounds=8 thus isolates servers as that paper does, from a round of a phase until its end.
-// Without light control a round is a period of time.
+// With control=time a round is a period of time.
 //
 // In the end links heal, all servers run, and the target checks three properties, each within a time limit. A leader
 // exists, all logs are equal, and the client has its answers.

@@ -34,7 +34,7 @@ type Cluster struct {
 	StartTimeout time.Duration `help:"how long servers may take to start and to agree, before any fault" zero:"2m" range:"1ms.."`
 	// Warm starts and ends servers inside JVMs that keep running, as the paper's tests did. A crash is then a shutdown
 	// and no SIGKILL.
-	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
+	Warm bool `help:"servers start and end inside JVMs that keep running, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall makes a cut stall connections instead of closing them.
 	Stall bool `help:"a cut stalls connections instead of closing them"`
 }

@@ -51,7 +51,7 @@ type State struct {
 	Commit  int64 // the commit index
 	Applied int64 // the index that the counter applied last
 	First   int64 // the first index of the log
-	// term and kind of each entry, s for a request, c for a configuration, m for commit metadata, and a hash
+	// Log has the term and kind of each entry: s for a request, c for a configuration, m for commit metadata, and a hash
 	Log []string
 }
 

@@ -33,9 +33,9 @@ type Cluster struct {
 	// Nodes is the number of nodes, 1 to 64.
 	Nodes int `help:"number of nodes" range:"1..64"`
 	// Reads selects the node that answers a read, and the state that it reads.
-	Reads ReadMode `help:"local: the node asked, by its own copy; leader: the leader, by its own copy; quorum: as for writes"`
+	Reads ReadMode `help:"local: the asked node, from its replica; leader: the leader, from its replica; quorum: like writes"`
 	// Requests is the number of requests for each of the three operations; 0 means 8.
-	Requests int `help:"how often clients ask for each operation; 0: 8" zero:"8" range:"1..1000"`
+	Requests int `help:"requests of clients for each operation; 0: 8" zero:"8" range:"1..1000"`
 }
 
 // ReadMode selects the node that answers a read.

@@ -33,7 +33,7 @@ type Cluster struct {
 	Bug bool `help:"with the bug of Fig. 1"`
 	// Requests makes commands arrive from clients, at any node. A leader proposes the oldest that it has, or none,
 	// and a command is lost when its leader fails. 0 means that a leader invents a command for each phase.
-	Requests int `help:"number of commands that clients send; 0: leaders make them up" range:"0..1000000"`
+	Requests int `help:"number of commands that clients send; 0: leaders create the commands" range:"0..1000000"`
 }
 
 // The rounds of a phase.

@@ -38,7 +38,7 @@ func (f Forger) Vote(m *Message, b Ballot) (*Message, error) {
 	}
 	d, ok := decoded.(*voteMessage)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s is no vote", libraryName, m.Kind)
+		return nil, fmt.Errorf("%s: %s is not a vote", libraryName, m.Kind)
 	}
 	key, err := f.key(m.By)
 	if err != nil {
@@ -64,7 +64,7 @@ func (f Forger) Propose(by lockstep.Node, m *Message, pol int32, block *Message)
 	}
 	d, ok := decoded.(*proposalMessage)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s is no proposal", libraryName, m.Kind)
+		return nil, fmt.Errorf("%s: %s is not a proposal", libraryName, m.Kind)
 	}
 	key, err := f.key(by)
 	if err != nil {
@@ -101,7 +101,7 @@ func (f Forger) Other(part *Message) (*Message, error) {
 	}
 	d, ok := decoded.(*blockPartMessage)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s is no block part", libraryName, part.Kind)
+		return nil, fmt.Errorf("%s: %s is not a block part", libraryName, part.Kind)
 	}
 	if d.Part.Proof.Total > 1 {
 		return nil, fmt.Errorf(
@@ -210,7 +210,7 @@ func (f Forger) Misname(part *Message) (*Message, error) {
 	}
 	d, ok := decoded.(*blockPartMessage)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s is no block part", libraryName, part.Kind)
+		return nil, fmt.Errorf("%s: %s is not a block part", libraryName, part.Kind)
 	}
 	if d.Part.Proof.Total < 2 {
 		return nil, nil

@@ -84,7 +84,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	}
 	return process.Timed(&d.Spent.Working, func() error {
 		if err := d.clients[0].create(); err != nil {
-			return process.Inconclusive(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
+			return process.Inconclusive(fmt.Errorf("zookeeper: creating the keys failed: %w", err))
 		}
 		return d.Await(
 			ctx,

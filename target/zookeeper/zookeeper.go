@@ -101,7 +101,7 @@ func (c Cluster) check() error {
 	}
 	if c.Harness == "random" {
 		if c.Requests > c.Steps {
-			return fmt.Errorf("zookeeper: requests is %d, and there are only %d steps", c.Requests, c.Steps)
+			return fmt.Errorf("zookeeper: requests is %d, at most the number of steps, %d, is allowed", c.Requests, c.Steps)
 		}
 		return nil
 	}
@@ -111,7 +111,7 @@ func (c Cluster) check() error {
 	}
 	for _, a := range h {
 		if a.Node > c.Nodes {
-			return fmt.Errorf("zookeeper: harness: %s is at server %d of %d", a, a.Node, c.Nodes)
+			return fmt.Errorf("zookeeper: harness: %s names server %d, and there are %d", a, a.Node, c.Nodes)
 		}
 	}
 	return nil

@@ -428,10 +428,10 @@ func TestWrongOptions(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"harness=4:k0=1"}, "4:k0=1 is at server 4 of 3"},
+		{[]string{"harness=4:k0=1"}, "4:k0=1 names server 4, and there are 3"},
 		{[]string{"harness=what"}, `"what" is no step of a harness`},
 		{[]string{"nodes=9"}, "nodes is 9, allowed are 1..7"},
-		{[]string{"harness=random", "requests=9"}, "requests is 9, and there are only 3 steps"},
+		{[]string{"harness=random", "requests=9"}, "requests is 9, at most the number of steps, 3, is allowed"},
 		{[]string{"tick=1us"}, "tick is 1µs, it must be at least 1ms"},
 	} {
 		system, err := Targets[0].Build(c.set)

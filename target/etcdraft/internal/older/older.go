@@ -1,6 +1,7 @@
 // Package older binds the releases of etcd's raft before v3.7, whose messages are values: v3.5.2 by default, and v3.6
 // with the build tag v3.6. This file holds the common part, in names that do not depend on a release. The other files
-// bind these names to one release.
+// bind these names to one release. Each has its own list of aliases, although they differ by import path only: an
+// import path cannot depend on a build tag.
 package older
 
 import (
