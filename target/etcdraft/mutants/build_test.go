@@ -146,7 +146,7 @@ func replayed(t *testing.T, program, plain string) {
 		says            string
 	}{
 		{program, "vote-twice", 1, "election-safety"},
-		{program, "vote-lost", 2, `this is about the mutant "vote-twice", and the program has "vote-lost" on`},
+		{program, "vote-lost", 2, `about the mutant "vote-twice", and the active mutant of this program is "vote-lost"`},
 		{plain, "vote-twice", 2,
 			"in the build go.etcd.io/raft/v3@v3.7.0~mutants, this program has go.etcd.io/raft/v3@v3.7.0"},
 	} {
