@@ -26,7 +26,8 @@ func TestFailpointsNameTheirNode(t *testing.T) {
 		},
 	}
 	paused := map[lockstep.Node]bool{}
-	checker := spec.OnEvent("named", EventFailpoint, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	checker := spec.OnEvent("named", EventFailpoint, func(_ *struct{}, _ *lockstep.Run,
+		e *lockstep.Event) *lockstep.Finding {
 		if fmt.Sprint(int(e.Node)) != e.Value {
 			return &lockstep.Finding{Text: fmt.Sprintf("the failpoint %v is an event of node %d", e.Value, e.Node)}
 		}

@@ -66,7 +66,8 @@ func TestWrongBroadcast(t *testing.T) {
 	if f == nil || f.Flaky != "" || f.Failed < 2 {
 		t.Fatalf("%+v", result)
 	}
-	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: tier.Pick(15, 60), Repetitions: 1, Share: 1})
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: tier.Pick(15, 60), Repetitions: 1,
+		Share: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

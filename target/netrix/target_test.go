@@ -100,7 +100,7 @@ func TestTargetSettings(t *testing.T) {
 		"must be EVENT:KEY:VALUE":         "agree=Leader",
 		"nodes is 0":                      "nodes=0",
 		"must not be negative":            "silence=-1s",
-		"not a loopback address":             "listen=0.0.0.0:1",
+		"not a loopback address":          "listen=0.0.0.0:1",
 	} {
 		options := []string{set}
 		if want != "bin is the program of a replica" {
