@@ -32,7 +32,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		defer func() {
 			p := recover()
 			if p == nil && !finished {
-				p = "the bubble ended in the middle"
+				p = "the bubble ended during the run"
 			}
 			ended <- p
 		}()

@@ -106,7 +106,7 @@ func summary(list []goroutine) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no goroutine of the nodes is to blame"
+		return "no goroutine of a node is the cause"
 	}
 	return strings.Join(parts, "; ")
 }

@@ -231,10 +231,10 @@ func ExampleTimed() {
 }
 
 func ExampleInconclusive() {
-	err := process.Inconclusive(errors.New("a server ended unasked"))
+	err := process.Inconclusive(errors.New("a server ended unexpectedly"))
 	var only *lockstep.Inconclusive
 	fmt.Println(errors.As(err, &only), err, process.Inconclusive(nil))
-	// Output: true a server ended unasked <nil>
+	// Output: true a server ended unexpectedly <nil>
 }
 
 func ExampleSend() {

@@ -83,7 +83,7 @@ func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Gree
 		return nil, fmt.Errorf("process: no link from node %d to %d, there are 1..%d", from, to, n.nodes)
 	}
 	if from == 0 && n.owner == nil {
-		return nil, errors.New("process: a link that any node may dial needs to know whose a process is")
+		return nil, errors.New("process: a link that any node may dial needs the function owner of NewNetwork")
 	}
 	address, err := loopback(target)
 	if err != nil {
@@ -201,8 +201,8 @@ func (n *Network) follow() {
 }
 
 // serves reports whether a socket that listens at one address can be dialed at another.
-func serves(at, dialled *net.TCPAddr) bool {
-	return dialled != nil && at.Port == dialled.Port && (at.IP.Equal(dialled.IP) || at.IP.IsUnspecified())
+func serves(at, dialed *net.TCPAddr) bool {
+	return dialed != nil && at.Port == dialed.Port && (at.IP.Equal(dialed.IP) || at.IP.IsUnspecified())
 }
 
 // Listens returns an error while no process listens at a loopback address. It queries the kernel, because the server
@@ -232,8 +232,8 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// dialled is a process and an address that it has dialed.
-type dialled struct {
+// dialed is a process and an address that it has dialed.
+type dialed struct {
 	pid int
 	to  *net.TCPAddr
 }
@@ -253,7 +253,7 @@ func (n *Network) Direct(pids []int) error {
 		if n.owner != nil && n.owner(d.pid) == server[d.to] {
 			continue // a connection to itself
 		}
-		return fmt.Errorf("process: process %d has dialled %s past the links", d.pid, d.to)
+		return fmt.Errorf("process: process %d dialed %s directly, not through a link", d.pid, d.to)
 	}
 	return nil
 }

@@ -181,12 +181,12 @@ func TestServer(t *testing.T) {
 	begin(t, v, address)
 	_, _ = processes.Ask(t.Context(), address, "end")
 	processes.Until(func() bool { return s.Check() != nil })
-	if err := s.Check().Error(); !strings.Contains(err, "one ended unasked: exit status 3") ||
+	if err := s.Check().Error(); !strings.Contains(err, "one ended unexpectedly: exit status 3") ||
 		!strings.Contains(err, "I was asked to end") {
 		t.Error(err)
 	}
 	if err := v.Await(t.Context(), func(context.Context) bool { return false }); err == nil ||
-		!strings.Contains(err.Error(), "ended unasked") {
+		!strings.Contains(err.Error(), "ended unexpectedly") {
 		t.Error(err)
 	}
 	v.Kill()
@@ -671,7 +671,7 @@ func TestWrongLinks(t *testing.T) {
 	}{
 		{1, 3, "127.0.0.1:1", "there are 1..2"},
 		{1, 1, "127.0.0.1:1", "there are 1..2"},
-		{0, 1, "127.0.0.1:1", "whose a process is"},
+		{0, 1, "127.0.0.1:1", "needs the function owner"},
 		{1, 2, "192.0.2.1:80", "192.0.2.1:80 is not on the loopback"},
 		{1, 2, "nothing", "missing port"},
 	} {

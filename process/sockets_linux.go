@@ -34,7 +34,7 @@ func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
 }
 
 // dials lists the pairs of a given process and a given address to which the process has dialed a connection.
-func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
+func dials(pids []int, targets []*net.TCPAddr) (found []dialed) {
 	holder := map[string]int{}
 	for _, pid := range pids {
 		for _, file := range files(pid) {
@@ -51,7 +51,7 @@ func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
 		if pid := holder[s.inode]; pid != 0 {
 			for _, t := range targets {
 				if same(s.remote, *t) {
-					found = append(found, dialled{pid, t})
+					found = append(found, dialed{pid, t})
 				}
 			}
 		}

@@ -77,7 +77,7 @@ func TestAsked(t *testing.T) {
 				t.Errorf("the socket is held by %d, not by %d", pid, os.Getpid())
 			}
 			if found := dials([]int{os.Getpid()}, []*net.TCPAddr{at}); len(found) != 1 {
-				t.Errorf("dialled was %v", found)
+				t.Errorf("dialed was %v", found)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ func listening() []net.TCPAddr { return nil }
 func owner(_, _ *net.TCPAddr, _ func(pid int) bool) int { return 0 }
 
 // dials is not available here.
-func dials([]int, []*net.TCPAddr) []dialled { return nil }
+func dials([]int, []*net.TCPAddr) []dialed { return nil }
 
 // groupOf returns the process itself here.
 func groupOf(pid int) int { return pid }

@@ -254,7 +254,7 @@ func (v *Server) check() error {
 	}
 	select {
 	case <-v.child.Done():
-		return fmt.Errorf("process: %s ended unasked: %s%s", v.Name, v.child.Why(), v.lastWords())
+		return fmt.Errorf("process: %s ended unexpectedly: %s%s", v.Name, v.child.Why(), v.lastWords())
 	default:
 	}
 	if m := memory(v.Pid()); m > v.keeper.Memory {

@@ -21,7 +21,7 @@ func (d *deployment) take(i int, r *wire.Report, number uint32, out *lockstep.Ou
 		return false, nil
 	}
 	if r.Done > number {
-		return false, fmt.Errorf("it says that it has done order %d, but the last one was %d", r.Done, number)
+		return false, fmt.Errorf("it reports order %d as done, but the last order was %d", r.Done, number)
 	}
 	n := &d.nodes[i]
 	if n.effects += len(r.Effects); n.effects > d.system.Limits.effects() {

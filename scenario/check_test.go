@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 		{"no such node", func(sc *Scenario) { sc.If(From(4)).Then(Drop()) }, "node 4: the nodes are 1..3"},
 		{"filter without Then", func(sc *Scenario) { sc.If(From(1)) }, "it has no Then"},
 		{"two fates", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Drop()) },
-			"it says more than once what becomes of the message: deliver, drop"},
+			"it decides more than once over the message: deliver, drop"},
 		{"decide and continue", func(sc *Scenario) { sc.If(From(1)).Then(Drop(), Continue()) },
 			"cannot let the cascade continue"},
 		{"forge what is gone", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Replace("Ask 1")) },
@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		{
 			"chance out of range",
 			func(sc *Scenario) { sc.If(WithProbability(1.5)).Then(Drop()) },
-			"a chance of 1.5, allowed is [0,1]",
+			"a probability of 1.5, allowed is [0,1]",
 		},
 		{"parts too large", func(sc *Scenario) {
 			sc.If(FromGroup(sc.Pick("most", 4))).Then(Drop())

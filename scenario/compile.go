@@ -171,7 +171,7 @@ func (c *compiler) filter(f *Filter) readyFilter {
 		}
 	}
 	if len(decided) > 1 {
-		c.problem("it says more than once what becomes of the message: %s", strings.Join(decided, ", "))
+		c.problem("it decides more than once over the message: %s", strings.Join(decided, ", "))
 	}
 	if len(decided) > 0 && r.continues {
 		c.problem("it decides over the message (%s) and cannot let the cascade continue", decided[0])

@@ -233,7 +233,7 @@ func Since(t trace.Time) Condition {
 func WithProbability(p float64) Condition {
 	return Condition{fmt.Sprintf("with chance %v", p), func(c *compiler) test {
 		if !(p >= 0 && p <= 1) {
-			c.problem("a chance of %v, allowed is [0,1]", p)
+			c.problem("a probability of %v, allowed is [0,1]", p)
 		}
 		return func(m *Moment) bool { return m.Rand().Float64() < p }
 	}, facts{}}

@@ -143,7 +143,7 @@ func (f facts) impossible() string {
 		}
 	}
 	if len(f.kinds()) == 0 { // no two atoms exclude each other, but all together do
-		return "nothing that happens is of all the kinds it asks for"
+		return "no moment is of all the kinds that it requires"
 	}
 	return ""
 }

@@ -91,7 +91,7 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	return &lockstep.Finding{Property: "sequential-consistency", About: m.history.about(ops),
-		Text: "no order that keeps to the clients' own explains the answers: " + historyText(ops)}
+		Text: "no order that keeps each client's own explains the answers: " + historyText(ops)}
 }
 
 // Conclude counts the histories that were checked.

@@ -400,5 +400,5 @@ func ExampleSequential() {
 	// Output:
 	// linearizability fail
 	// sequential-consistency pass
-	// sequential-consistency: no order that keeps to the clients' own explains the answers: write 7: 7 [1,2]; read: 0 [3,4]; read: 7 [5,6]; read: 0 [7,8]
+	// sequential-consistency: no order that keeps each client's own explains the answers: write 7: 7 [1,2]; read: 0 [3,4]; read: 7 [5,6]; read: 0 [7,8]
 }
