@@ -146,11 +146,11 @@ func (s *shrinker) follow(t timetable) (timetable, bool) {
 	if !s.fails(t) {
 		return t, false
 	}
-	t.is, t.has = s.teller.size(), s.teller.extent()
-	next, same := s.teller.followed()
+	t.is, t.has = s.timetabler.size(), s.timetabler.extent()
+	next, same := s.timetabler.followed()
 	next.is, next.has = t.is, t.has
 	if !same && s.fails(next) {
-		next.is, next.has = s.teller.size(), s.teller.extent()
+		next.is, next.has = s.timetabler.size(), s.timetabler.extent()
 		same = true
 	}
 	if same {
@@ -176,7 +176,7 @@ func (s *shrinker) settleLess(t timetable) {
 			s.runner.Settle(int(n))
 			if s.fails(t) {
 				s.settle, shorter = int(n), true
-				t.is, t.has = s.teller.size(), s.teller.extent()
+				t.is, t.has = s.timetabler.size(), s.timetabler.extent()
 				s.keep(t)
 				break
 			}

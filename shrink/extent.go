@@ -106,7 +106,7 @@ func (a script) extent() extent {
 }
 
 // extent returns the extent of the latest run: of the acts that were taken, with the actual number of steps.
-func (t *teller) extent() extent {
+func (t *timetabler) extent() extent {
 	m := newMeter(trace.MaxNodes)
 	for _, k := range t.took {
 		m.take(&t.acts[k].Step)
@@ -124,7 +124,7 @@ func (s *shrinker) made(c candidate) extent {
 	case script:
 		return s.taken(c).extent()
 	case timetable:
-		return s.teller.extent()
+		return s.timetabler.extent()
 	default:
 		return extent{}
 	}

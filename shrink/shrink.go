@@ -159,11 +159,11 @@ type shrinker struct {
 	ordered  bool   // messages of a link have an order
 	err      error  // error of the environment: no attempt is possible
 
-	first  cost             // cost of the original schedule
-	rounds *scheduled       // the scheduler of runs in rounds, reused
-	player *lockstep.Player // of the latest script
-	teller *teller          // of the latest timetable
-	kept   []kept           // each smaller than the previous one
+	first      cost             // cost of the original schedule
+	rounds     *scheduled       // the scheduler of runs in rounds, reused
+	player     *lockstep.Player // of the latest script
+	timetabler *timetabler      // of the latest timetable
+	kept       []kept           // each smaller than the previous one
 }
 
 // kept is a candidate that failed with a settling stage of this length.

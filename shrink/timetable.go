@@ -66,8 +66,8 @@ func (t timetable) size() string { return t.is }
 
 func (t timetable) scheduler(s *shrinker) lockstep.Scheduler {
 	t.acts = slices.Clone(t.acts)
-	s.teller = &teller{timetable: t}
-	return s.teller
+	s.timetabler = &timetabler{timetable: t}
+	return s.timetabler
 }
 
 // wait lets time pass from a time on, at most this long; an event ends it earlier. It is the wait of the original run
@@ -75,8 +75,8 @@ func (t timetable) scheduler(s *shrinker) lockstep.Scheduler {
 // which goroutine runs first.
 type wait struct{ at, most trace.Time }
 
-// teller is the scheduler of a timetable.
-type teller struct {
+// timetabler is the scheduler of a timetable.
+type timetabler struct {
 	timetable
 	at      int   // the next act
 	due     []int // due acts
@@ -106,8 +106,8 @@ type traffic struct {
 }
 
 // Reset begins a new run.
-func (t *teller) Reset(s *lockstep.Start) {
-	*t = teller{timetable: t.timetable, lines: map[line]*traffic{}}
+func (t *timetabler) Reset(s *lockstep.Start) {
+	*t = timetabler{timetable: t.timetable, lines: map[line]*traffic{}}
 	for _, d := range t.late {
 		l := t.traffic(d.line)
 		l.late = append(l.late, d)
@@ -118,9 +118,9 @@ func (t *teller) Reset(s *lockstep.Start) {
 }
 
 // Report reports nothing.
-func (t *teller) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+func (t *timetabler) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
-func (t *teller) traffic(on line) *traffic {
+func (t *timetabler) traffic(on line) *traffic {
 	l := t.lines[on]
 	if l == nil {
 		l = &traffic{}
@@ -130,7 +130,7 @@ func (t *teller) traffic(on line) *traffic {
 }
 
 // Next takes the next due step: an act, the message that is due first, or a wait until the next event.
-func (t *teller) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+func (t *timetabler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	t.now, t.taken = turn.Now(), turn.Steps()
 	for all := turn.Messages(); len(t.arrives) < len(all); {
 		m := &all[len(t.arrives)]
@@ -169,7 +169,7 @@ func (t *teller) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // long returns how long to wait now if no event is due for the given time: as long as the original run waited.
-func (t *teller) long(free trace.Time) trace.Time {
+func (t *timetabler) long(free trace.Time) trace.Time {
 	i, ok := slices.BinarySearchFunc(t.waits, t.now, func(w wait, now trace.Time) int { return cmp.Compare(w.at, now) })
 	if ok && t.order == asItWas {
 		return t.waits[i].most
@@ -201,7 +201,7 @@ func (l *traffic) arrival(now, about trace.Time) place {
 
 // act takes the first act that is due and possible, unless a message comes before it. An act that is impossible when it
 // is due is skipped; a request waits until it is possible.
-func (t *teller) act(turn *lockstep.Turn, next *lockstep.Step, message place) bool {
+func (t *timetabler) act(turn *lockstep.Turn, next *lockstep.Step, message place) bool {
 	for ; t.at < len(t.acts) && t.acts[t.at].at <= t.now; t.at++ {
 		t.due = append(t.due, t.at)
 	}
@@ -231,13 +231,13 @@ func (t *teller) act(turn *lockstep.Turn, next *lockstep.Step, message place) bo
 }
 
 // yields reports whether an act comes after a message if both are due.
-func (t *teller) yields(act, message place) bool {
+func (t *timetabler) yields(act, message place) bool {
 	return t.order == actsLast || t.order == asItWas && message.before(act)
 }
 
 // step returns the step of an act. If its message is not in flight, it uses the oldest message of the same type on the
 // same link.
-func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
+func (t *timetabler) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 	step := a.Step
 	step.At = 0
 	if step.Kind == trace.Request {
@@ -255,7 +255,7 @@ func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 }
 
 // find returns the message in flight with this name or, if there is none, the oldest of its type on its link; or 0.
-func (t *teller) find(turn *lockstep.Turn, name trace.Name) trace.ID {
+func (t *timetabler) find(turn *lockstep.Turn, name trace.Name) trace.ID {
 	if id := t.names.Find(name); id != 0 && turn.Message(id).Fate.OnItsWay() {
 		return id
 	}
@@ -268,7 +268,7 @@ func (t *teller) find(turn *lockstep.Turn, name trace.Name) trace.ID {
 }
 
 // ask gives a waiting request, to the nodes in turn, or waits until the next one.
-func (t *teller) ask(turn *lockstep.Turn, next *lockstep.Step) {
+func (t *timetabler) ask(turn *lockstep.Turn, next *lockstep.Step) {
 	for _, p := range turn.Pending() {
 		if to := p.To & turn.Up(); to != 0 {
 			*next = lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(len(t.given) % to.Len())}
@@ -298,7 +298,7 @@ func waiting(turn *lockstep.Turn, step lockstep.Step) int32 {
 }
 
 // first returns the delivery that is due first, and its position.
-func (t *teller) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
+func (t *timetabler) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
 	at.at = math.MaxInt64
 	for _, id := range turn.InFlight() {
 		if !t.arrives[id-1].before(at) {
@@ -313,7 +313,7 @@ func (t *teller) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
 
 // followed returns the timetable as it was just run: without the acts that were not taken, with the additional
 // requests, and ending at the failure. It also reports whether a run of the result is certainly the same.
-func (t *teller) followed() (timetable, bool) {
+func (t *timetabler) followed() (timetable, bool) {
 	now := t.timetable
 	slices.Sort(t.took)
 	now.acts = make([]moment, len(t.took))
@@ -329,7 +329,7 @@ func (t *teller) followed() (timetable, bool) {
 }
 
 // size returns the size of the latest run.
-func (t *teller) size() string { return sizeOf(t.taken, t.lost, t.acts) }
+func (t *timetabler) size() string { return sizeOf(t.taken, t.lost, t.acts) }
 
 // clock is the scheduler that replays a script and records the times of its actions and messages.
 type clock struct {

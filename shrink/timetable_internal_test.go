@@ -145,7 +145,7 @@ func again(t *testing.T, plan lockstep.Plan, found *trace.Trace) *trace.Trace {
 	if _, err := runner.Run(t.Context(), found.Header.Run, c); err != nil {
 		t.Fatal(err)
 	}
-	rerun, err := runner.Record(t.Context(), found.Header.Run, &teller{timetable: c.timetable(script, 1000)})
+	rerun, err := runner.Record(t.Context(), found.Header.Run, &timetabler{timetable: c.timetable(script, 1000)})
 	if err != nil {
 		t.Fatal(err)
 	}
