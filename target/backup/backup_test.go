@@ -49,12 +49,12 @@ func TestCorrect(t *testing.T) {
 
 // A crash exposes a primary that does not wait: it has acknowledged a write that is lost.
 func TestEarlyAnswers(t *testing.T) {
-	tier.NotShort(t)
 	result := explore(t, backup.Cluster{EarlyAnswers: true}, rough, 2000)
 	f := result.First()
 	if f == nil || f.Finding.Property != "linearizability" || f.Flaky != "" {
 		t.Fatalf("found %+v in %d runs", f, result.Runs)
 	}
+	tier.NotShort(t) // shrinking takes a second
 	plan := lockstep.Plan{System: backup.Cluster{EarlyAnswers: true}, Strategy: rough, Spec: backup.Targets[1].Spec}
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{})
 	if err != nil {

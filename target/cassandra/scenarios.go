@@ -40,7 +40,7 @@ var Scenarios = []target.Scenario{
 		Strategy: whole,
 		Build:    func() lockstep.Scenario { return Schedule("CASSANDRA-6023", Published...) },
 	},
-	{Name: "unchanged", Help: "the same schedule on servers as they are: nothing happens", Strategy: whole,
+	{Name: "unchanged", Help: "the same schedule on unmodified servers, which have no defect", Strategy: whole,
 		Build: func() lockstep.Scenario { return Schedule("unchanged", Published...) }},
 }
 

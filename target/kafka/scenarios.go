@@ -12,8 +12,8 @@ import (
 var Scenarios = []target.Scenario{
 	{
 		Name: "unclean",
-		Help: "the leader and the controller are cut off from the others, then the leader from everybody: what it " +
-			"acknowledged alone is lost",
+		Help: "a partition isolates the leader with the controller, then the leader alone: records that it " +
+			"acknowledged are lost",
 		Set: []string{
 			"controllers=1",
 			"insync=1",
@@ -21,7 +21,7 @@ var Scenarios = []target.Scenario{
 		},
 		Build: func() lockstep.Scenario { return TwoPartitions() },
 	},
-	{Name: "safe", Help: "the same with settings under which nothing is acknowledged by one alone",
+	{Name: "safe", Help: "the same with safe settings: the leader alone acknowledges nothing",
 		Set: []string{"controllers=1"}, Build: func() lockstep.Scenario { return TwoPartitions() }},
 }
 

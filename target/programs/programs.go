@@ -12,7 +12,7 @@ import (
 var All = []target.Program{
 	in(
 		"etcdraft",
-		target.Program{Help: "etcd's raft, unmodified, in the version asked for, with a replicated map and its clients",
+		target.Program{Help: "etcd's raft, unmodified, in a given version, with a replicated map and its clients",
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
 	),
 	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, as in the Netrix paper"}),
@@ -20,7 +20,7 @@ var All = []target.Program{
 		"bftsmart",
 		target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"},
 	),
-	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time",
+	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, with its goroutines, in virtual time",
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
 			"v1.3.10"},
 		Exact: true}),
@@ -40,7 +40,7 @@ var All = []target.Program{
 			"v3.5.2",
 		}}),
 	in("etcdserver", target.Program{Name: "etcdserver-3.4",
-		Help:  "the same, of releases of 3.4, whose modules have other names and versions",
+		Help:  "the same for releases 3.4, whose modules have other names and versions",
 		Exact: true, Library: "go.etcd.io/etcd",
 		Versions: []string{
 			"v0.5.0-alpha.5.0.20210428180535-15715dcf1ace",
@@ -50,7 +50,7 @@ var All = []target.Program{
 		"etcdserver",
 		target.Program{
 			Name:     "etcdserver-failpoints",
-			Help:     "the same, with the server's failpoints, where it can be stopped",
+			Help:     "the same with the server's failpoints, where the strategy can pause and crash it",
 			Exact:    true,
 			Library:  "go.etcd.io/etcd/server/v3",
 			Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"},
@@ -73,13 +73,13 @@ var All = []target.Program{
 		"tendermint",
 		target.Program{
 			Name:     "cometbft",
-			Help:     "the consensus of CometBFT, unmodified, goroutines and all, in virtual time",
+			Help:     "the consensus of CometBFT, unmodified, with its goroutines, in virtual time",
 			Exact:    true,
 			Library:  "github.com/cometbft/cometbft",
 			Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"},
 		},
 	),
-	in("tendermint", target.Program{Help: "the consensus of Tendermint, likewise", Exact: true,
+	in("tendermint", target.Program{Help: "the consensus of Tendermint, unmodified, with its goroutines, in virtual time", Exact: true,
 		Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"}}),
 }
 

@@ -7,5 +7,5 @@ const Settle = 2000
 
 // Targets is the library in the version of this build.
 var Targets = []target.Target{target.Of(libraryName,
-	"the consensus of "+libraryName+", unmodified, goroutines and all, in virtual time", Cluster{}, Everything).
+	"the consensus of "+libraryName+", unmodified, with its goroutines, in virtual time", Cluster{}, Everything).
 	Settled(Settle)}
