@@ -49,7 +49,7 @@ func byzantine(ctx context.Context, options client.Options) error {
 		case "timer":
 			c.Timer("never", 1<<63)
 		case "silence":
-			select {}
+			time.Sleep(time.Hour) // not select {}: a Go program whose goroutines all block ends
 		case "panic":
 			panic("out of luck")
 		case "suicide":

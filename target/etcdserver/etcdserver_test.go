@@ -243,7 +243,7 @@ func TestReaders(t *testing.T) {
 	)
 	r := campaign(
 		t,
-		lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)},
+		lockstep.Plan{System: c, Strategy: often, Runs: max(*runs, 5), Settle: Settle, Spec: spec.All(Everything, many)},
 	)
 	allChecked(t, r, ofMembers, ofLeases, ofUsers, ofSpace)
 	if t.Log(long); long == 0 {
