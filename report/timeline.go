@@ -27,7 +27,7 @@ type moment struct {
 // timelineFrom is the number of steps from which on a run in time has a timeline.
 const timelineFrom = 30
 
-// timeline returns what happened in a run of a system with time, for a reader who knows the system: requests of clients
+// timeline returns what happened in a run of a system with time, for readers that know the system: requests of clients
 // and their answers, faults, and observed events, with their times. Most steps of such a run deliver messages or let
 // time pass; between the rows they are summed up.
 func (s *drawing) timeline() []moment {

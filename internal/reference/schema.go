@@ -70,8 +70,8 @@ func OutputSchema(version int, documents map[string]any, root string) (*Schema, 
 	s := &Schema{
 		Meta:        draft,
 		Title:       "Output of lockstep with --json",
-		Description: "One object on one line. A release may add keys. The number schema changes if a key is removed or changes " +
-			"its meaning.",
+		Description: "One object on one line. A release may add keys. " +
+			"The number schema changes if a key is removed or changes its meaning.",
 		Type:        Types{"object"},
 		Properties: map[string]*Schema{
 			"schema":  {Const: version, Description: "Version of the JSON of all commands."},

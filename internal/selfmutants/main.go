@@ -187,7 +187,7 @@ var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 func (t *tests) run(ctx context.Context, pkg, fault string) (killed string, output []byte) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	// Tests with package rapid write the draws of a failure into the source tree unless they are told not to.
+	// Tests with package rapid write the draws of a failure into the source tree unless a flag forbids it.
 	args := []string{"-test.failfast"}
 	if t.rapid[pkg] {
 		args = append(args, "-rapid.nofailfile")

@@ -79,8 +79,12 @@ var All = []target.Program{
 			Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"},
 		},
 	),
-	in("tendermint", target.Program{Help: "the consensus of Tendermint, unmodified, with its goroutines, in virtual time", Exact: true,
-		Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"}}),
+	in("tendermint", target.Program{
+		Help:     "the consensus of Tendermint, unmodified, with its goroutines, in virtual time",
+		Exact:    true,
+		Library:  "github.com/tendermint/tendermint",
+		Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"},
+	}),
 }
 
 // in completes the description of a program in the module target/DIR; its name is DIR unless it has one.

@@ -32,8 +32,8 @@ func Main(m *testing.M, main func()) {
 	}})
 }
 
-// goSettings returns the settings of the go tool that scripts need. Programs that scripts build share their packages with
-// the tests, which needs the same value of CGO_ENABLED.
+// goSettings returns the settings of the go tool that scripts need. Programs that scripts build share their packages
+// with the tests, which needs the same value of CGO_ENABLED.
 var goSettings = sync.OnceValues(func() (settings map[string]string, err error) {
 	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "CGO_ENABLED").Output()
 	if err == nil {
