@@ -68,11 +68,11 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 func OutputSchema(version int, documents map[string]any, root string) (*Schema, error) {
 	commands := slices.Sorted(maps.Keys(documents))
 	s := &Schema{
-		Meta:        draft,
-		Title:       "Output of lockstep with --json",
+		Meta:  draft,
+		Title: "Output of lockstep with --json",
 		Description: "One object on one line. A release may add keys. " +
 			"The number schema changes if a key is removed or changes its meaning.",
-		Type:        Types{"object"},
+		Type: Types{"object"},
 		Properties: map[string]*Schema{
 			"schema":  {Const: version, Description: "Version of the JSON of all commands."},
 			"command": {Type: Types{"string"}, Enum: commands, Description: "The command that printed the object."},
