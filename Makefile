@@ -40,10 +40,11 @@ test: setup build bin/lint ## what to run before a commit: vet, the determinism 
 	@$(SIDE_BY_SIDE) $(VIRTUAL:%=virtual/%) overlay $(PLAIN:%=plain/%)
 
 test-all: export LOCKSTEP_FULL = 1
-test-all: setup-all build bin/lint ## everything, in full: also JVM systems, browsers, the race detector, installation without a checkout
+test-all: setup-all build bin/lint ## everything, in full: also JVM systems, browsers, the race detector, installation without a checkout, the linters, each fuzz target for 5 s
 	@$(SIDE_BY_SIDE) $(ALL:%=plain/%) clients/java
 	@$(SIDE_BY_SIDE) $(VIRTUAL:%=virtual/%) overlay
-	@$(MAKE) --no-print-directory race install-test
+	@$(MAKE) --no-print-directory race install-test tidy lint
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s
 
 plain/%: # a module as it is
 	@echo "== $*"
@@ -87,7 +88,11 @@ overlay: build ## packages of goroutine systems with the overlay: exact runs, so
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
 
 race: export CGO_ENABLED = 1
-race: build ## goroutine systems with the overlay and the race detector
+race: export LOCKSTEP_FULL =
+race: build ## the race detector: packages that start goroutines, and goroutine systems with the overlay
+	$(GO) test -race . ./cli/... ./internal/pool/... ./process/...
+	$(GO) -C fleet test -race .
+	$(GO) -C remote test -race ./...
 	./bin/lockstep go test -race ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -race -run 'TCP|First' .
 
@@ -150,10 +155,13 @@ bench: ## speed, as ratios to loops written by hand
 
 # An interesting input is made smaller for ten executions at most: the default is a minute, in which a trace of
 # kilobytes takes all of the time and little else is tried.
-FUZZ := ./cli:FuzzTrace ./fleet:FuzzPlan ./fleet:FuzzWorker
-fuzz: ## traces, plans and what workers send, ten minutes each (FUZZTIME=10m)
-	@set -e; for f in $(FUZZ); do echo "== $$f"; $(GO) test $${f%%:*} -run '^$$' -fuzz "^$${f##*:}$$" \
-		-fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 10x; done
+FUZZ := $(shell grep -r --include='*_test.go' '^func Fuzz' . | sed -E 's,^\./,,; s,/[^/]*_test.go:func (Fuzz[A-Za-z]*).*,@\1,' | sort)
+fuzz: $(FUZZ:%=fuzz/%) ## all fuzz targets, one after the other, ten minutes each (FUZZTIME=10m)
+
+fuzz/%: # one fuzz target, written folder@Name
+	@echo "== fuzz $*"
+	@$(GO) -C $(firstword $(subst @, ,$*)) test . -run '^$$' -fuzz '^$(lastword $(subst @, ,$*))$$' \
+		-fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 10x
 
 release: ## check everything, then make archives in out/release and the tags of all modules (VERSION=v0.1.0; DRY_RUN=1 only checks)
 	$(GO) run ./internal/modules tidy -diff

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -162,20 +163,26 @@ func reach(ctx context.Context, proxy string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(
-		ctx,
-		http.MethodGet,
-		strings.TrimSuffix(proxy, "/")+"/golang.org/x/term/@v/list",
-		http.NoBody,
-	)
-	if err != nil {
-		return err
+	address := u
+	if through := cmp.Or(os.Getenv("HTTPS_PROXY"), os.Getenv("https_proxy")); through != "" {
+		if address, err = url.Parse(through); err != nil {
+			return errors.New("HTTPS_PROXY cannot be read")
+		}
 	}
-	answer, err := http.DefaultClient.Do(request)
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostPort(address))
 	if err != nil {
 		return fmt.Errorf("%s does not answer", u.Redacted())
 	}
-	return answer.Body.Close() // any answer shows that the proxy is available
+	return connection.Close() // that it listens is enough: asking it takes net/http, which is large
+}
+
+// hostPort returns the address to connect to.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = u.Scheme // the names of services: http and https
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // shown returns the address of a proxy without a password.

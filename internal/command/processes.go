@@ -7,16 +7,10 @@ import (
 
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/cassandra"
-	"github.com/lockstep-go/lockstep/target/etcd"
 	"github.com/lockstep-go/lockstep/target/maelstrom"
-	"github.com/lockstep-go/lockstep/target/netrix"
 	"github.com/lockstep-go/lockstep/target/ratis"
 )
 
 func init() {
-	processTargets = slices.Concat(
-		[]target.Target{maelstrom.Target, netrix.Target, etcd.Target},
-		cassandra.Targets,
-		ratis.Targets,
-	)
+	processTargets = slices.Concat([]target.Target{maelstrom.Target}, cassandra.Targets, ratis.Targets)
 }

@@ -1,5 +1,5 @@
 // Package programs describes the targets that the lockstep command builds on demand. Each is a main package
-// target/NAME/program in a separate module. The descriptions are here, in the root module, so that the command knows
+// target/NAME/program, most in separate modules. The descriptions are here, in the root module, so that the command knows
 // every target without linking its dependencies.
 package programs
 
@@ -67,6 +67,8 @@ var All = []target.Program{
 			Versions: []string{"v2.15.2", "v2.12.1"},
 		},
 	),
+	light("netrix", "a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')"),
+	light("etcd", "etcd, unmodified servers in processes, behind proxies"),
 	in("zookeeper", target.Program{Help: "ZooKeeper, unmodified servers in processes, behind proxies"}),
 	in("kafka", target.Program{Help: "Kafka, unmodified servers in processes, behind proxies"}),
 	in(
@@ -85,6 +87,13 @@ var All = []target.Program{
 		Library:  "github.com/tendermint/tendermint",
 		Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"},
 	}),
+}
+
+// light describes a program target/NAME/program of the root module, whose dependencies are light. It is not linked into
+// the command, because it would bring net/http along, and the command is quick to install.
+func light(name, help string) target.Program {
+	return target.Program{Name: name, Help: help, Module: target.Root,
+		Package: target.Root + "/target/" + name + "/program"}
 }
 
 // in completes the description of a program in the module target/DIR; its name is DIR unless it has one.

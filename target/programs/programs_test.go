@@ -21,9 +21,8 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s has no help or is described twice", p.Name)
 		}
 		seen[p.Name] = true
-		dir := filepath.Join("..", "..", strings.TrimPrefix(p.Module, target.Root))
-		for _, file := range []string{"go.mod", "program/main.go"} {
-			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+		for _, file := range []string{p.Module + "/go.mod", p.Package + "/main.go"} {
+			if _, err := os.Stat(filepath.Join("..", "..", strings.TrimPrefix(file, target.Root))); err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			}
 		}
