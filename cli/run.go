@@ -17,9 +17,11 @@ import (
 	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
@@ -303,6 +305,10 @@ func (c *runCmd) words() []string {
 func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	var failed error
 	var found []campaign.Occurrence
+	var first *trace.Trace
+	if f := sum.Result.First(); f != nil {
+		first = f.Trace
+	}
 	for i := range sum.Result.Failures {
 		f := &sum.Result.Failures[i]
 		file, err := c.stored.file(f.Run), error(nil)
@@ -314,9 +320,36 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
-		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file})
+		o := campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file}
+		if i == 0 {
+			o.Page = sum.Page
+			o.Trace = first // not the shrunk one, whose events are others
+		}
+		found = append(found, o)
 	}
 	sum.Groups = campaign.GroupFindings(found)
+	return errors.Join(failed, c.groupPages(e, plan, sum, found))
+}
+
+// groupPages draws the first finding of each group, as it was found; the first of all has its page already.
+func (c *runCmd) groupPages(e *Env, plan lockstep.Plan, sum *campaign.Campaign, found []campaign.Occurrence) error {
+	var failed error
+	for i := range sum.Groups {
+		g := &sum.Groups[i]
+		if g.Page != "" || g.Trace == "" {
+			continue
+		}
+		k := slices.IndexFunc(found, func(o campaign.Occurrence) bool { return o.Run == g.First })
+		page := strings.TrimSuffix(g.Trace, ".trace") + ".html"
+		err := e.write(page, func(w io.Writer) error {
+			return report.Page(w, report.Views{Found: found[k].Trace}, report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)})
+		})
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		g.Page = page
+	}
 	return failed
 }
 

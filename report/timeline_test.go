@@ -14,7 +14,7 @@ import (
 func TestTimeline(t *testing.T) {
 	for _, c := range []struct {
 		waits, lines int
-	}{{400, 4}, {20, 0}} {
+	}{{400, 5}, {20, 0}} {
 		tr := &trace.Trace{Header: trace.Header{Target: "test", Nodes: 2}, Records: []trace.Record{{}}}
 		add := func(r trace.Record) {
 			r.Number = len(tr.Records)
@@ -54,10 +54,10 @@ func TestTimeline(t *testing.T) {
 		_, short, _ := strings.Cut(page.String(), "Timeline: ")
 		short, _, _ = strings.Cut(short, "</details>")
 		if n := strings.Count(short, `<th scope="row">`); n != c.lines {
-			t.Errorf("of a run of %d steps %d lines are printed, not %d", len(tr.Records)-1, n, c.lines)
+			t.Errorf("of a run of %d steps %d rows are printed, not %d", len(tr.Records)-1, n, c.lines)
 		}
-		for _, what := range []string{"client-&gt;1 put", "stored", "crash at node 2", "violates p: broken",
-			"2 MsgHeartbeat, 1 MsgApp", "0.401 s", "return c1 is 7 (after 99ms)"} {
+		for _, what := range []string{"c1 put", "stored", "crash at node 2", "violates p: broken",
+			"2 MsgHeartbeat, 1 MsgApp", "0.401 s", "c1 is 7 (after 99ms)"} {
 			if strings.Contains(short, what) != (c.lines > 0) {
 				t.Errorf("of a run of %d steps: %q", len(tr.Records)-1, what)
 			}

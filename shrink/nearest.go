@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -22,7 +23,10 @@ type Passing struct {
 	Steps   []int
 	// Differences has the first difference at each node that the two runs have, in the order of the failing run.
 	Differences []Difference
-	Attempts    int // number of runs executed
+	// Extras is what nodes reported and logged in one of the runs alone, in systems whose time passes. What helps most
+	// comes first: warnings, then events.
+	Extras   []Extra
+	Attempts int // number of runs executed
 }
 
 // Difference is the first point at which a node behaves differently in two runs.
@@ -87,13 +91,17 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 			return nil, cmp.Or(s.ctx.Err(), err)
 		}
 		if o := passing.Outcome; o.Finding == nil && o.Verdict == trace.Pass {
-			return &Passing{
+			found := &Passing{
 				Trace:       passing,
 				Without:     p.text,
 				Steps:       p.steps,
 				Differences: differences(t, passing),
 				Attempts:    s.tried,
-			}, nil
+			}
+			if at := t.Records[p.steps[0]].Now; s.info.Supports.Has(trace.Wait) {
+				found.Extras = extras(t, passing, at)
+			}
+			return found, nil
 		}
 	}
 	if err := s.ctx.Err(); err != nil {
@@ -179,7 +187,7 @@ func elements(t *trace.Trace, head int) []element {
 		if r.Step.Kind == trace.Start || r.Settle {
 			continue
 		}
-		p := element{text: fmt.Sprintf("%s (step %d)", deed(r), r.Number), steps: []int{r.Number}, actions: []int{at}}
+		p := element{text: deed(r) + " " + whence(r), steps: []int{r.Number}, actions: []int{at}}
 		at++
 		switch r.Step.Kind {
 		case trace.Wait, trace.Heal, trace.Restart:
@@ -256,6 +264,14 @@ func isolation(t *trace.Trace, r *trace.Record) (key [2]int, ok bool) {
 		}
 	}
 	return key, false
+}
+
+// whence says when a step was.
+func whence(r *trace.Record) string {
+	if r.Now == 0 {
+		return fmt.Sprintf("(step %d)", r.Number)
+	}
+	return fmt.Sprintf("at %.3f s (step %d)", time.Duration(r.Now).Seconds(), r.Number)
 }
 
 // deed describes a step as text.
@@ -350,9 +366,23 @@ func statesOf(r *trace.Record, add func(trace.Node, string)) {
 	}
 }
 
-// Lines describes the difference between the runs in a few lines, at most as many differences as given.
+// Lines describes the difference between the runs in a few lines, at most as many differences as given. Of runs in time
+// it prints what each node did in one of the runs alone.
 func (p *Passing) Lines(most int) []string {
 	lines := []string{"the run passes without " + p.Without}
+	if few := some(p.Extras, extrasOfNode); len(few) > 0 {
+		for i, e := range few {
+			if i == 3*most {
+				break
+			}
+			which := "without it, "
+			if e.Failing {
+				which = "with it, "
+			}
+			lines = append(lines, which+e.String())
+		}
+		return lines
+	}
 	for i, d := range p.Differences {
 		if i == most {
 			lines = append(lines, fmt.Sprintf("and %s more", words.Count(len(p.Differences)-most, "node")))
@@ -366,6 +396,9 @@ func (p *Passing) Lines(most int) []string {
 	}
 	return lines
 }
+
+// extrasOfNode is how many things a node did in one of the runs alone that are printed.
+const extrasOfNode = 2
 
 // String is the observation with its step.
 func (o Observation) String() string {
