@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -135,4 +136,26 @@ func printNodes(e *Env, t *trace.Trace) {
 	for _, v := range last.Events {
 		words.Printf(e.Out, "event at node %d: %s %s\n", int(v.Node), v.Type, v.Text)
 	}
+}
+
+// script writes the draft of a script for a trace whose target this program has.
+func (c *replayCmd) script(e *Env, t *trace.Trace) error {
+	if err := CheckFiles("script", c.Script); err != nil {
+		return err
+	}
+	at, err := c.place(e, t)
+	if err != nil {
+		return err
+	}
+	if at.target.Script == nil {
+		return fmt.Errorf("--script: the target %s has no drafts of scripts", t.Header.Target)
+	}
+	if err := e.write(c.Script, func(w io.Writer) error {
+		_, err := io.WriteString(w, at.target.Script(t))
+		return err
+	}); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", c.Script, err)
+	}
+	words.Printf(e.Out, "script %s: a draft; check it before you use it\n", c.Script)
+	return nil
 }

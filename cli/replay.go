@@ -180,7 +180,8 @@ func (r *recorded) planAt(e *Env, t *trace.Trace, at place) (lockstep.Plan, erro
 type replayCmd struct {
 	recorded
 	looked
-	JSON bool `name:"json" help:"Print one JSON object."`
+	Script string `placeholder:"FILE" help:"Write a draft of a script that does the same with real servers, if the target has one, instead of replaying the run."`
+	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Help returns the longer help.
@@ -209,6 +210,9 @@ func (c *replayCmd) Run(e *Env) error {
 	t, plan, err := c.open(e)
 	if err != nil {
 		return err
+	}
+	if c.Script != "" {
+		return c.script(e, t)
 	}
 	if err := c.check(t); err != nil {
 		return err

@@ -132,9 +132,9 @@ func (g *graph) before(a activity) (list []activity) {
 	return list
 }
 
-// named are the parts of a finding's text that other texts may have, too: numbers of more than one digit, and names with
-// a number such as keys.
-var named = regexp.MustCompile(`\b([A-Za-z]+[0-9]+|[0-9]{2,})\b`)
+// named are the parts of a finding's text that other texts may have, too: numbers of more than one digit, numbers of
+// things that most stores have, and names with a number such as keys.
+var named = regexp.MustCompile(`\b(revision [0-9]+|watch [0-9]+|index [0-9]+|term [0-9]+|[A-Za-z]+[0-9]+|[0-9]{2,})\b`)
 
 // maxTerms bounds the number of values of a finding that are looked for.
 const maxTerms = 20

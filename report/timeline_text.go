@@ -77,7 +77,7 @@ func (m *moment) sum() string {
 		if text != "" {
 			text += "; "
 		}
-		text += words.Count(m.Logs, "log line")
+		text += words.Count(m.Logs, "line logged")
 	}
 	return text
 }

@@ -76,8 +76,9 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		return nil, s.notRepeated("steps")
 	}
 	variant := s.variants(now)
+	var first *Passing
 	for _, p := range elements(t, now.head()) {
-		if s.over() {
+		if s.over() || first != nil && p.rank == delivery {
 			break
 		}
 		c, ok := variant(p)
@@ -90,24 +91,76 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		if err != nil {
 			return nil, cmp.Or(s.ctx.Err(), err)
 		}
-		if o := passing.Outcome; o.Finding == nil && o.Verdict == trace.Pass {
-			found := &Passing{
-				Trace:       passing,
-				Without:     p.text,
-				Steps:       p.steps,
-				Differences: differences(t, passing),
-				Attempts:    s.tried,
-			}
-			if at := t.Records[p.steps[0]].Now; s.info.Supports.Has(trace.Wait) {
-				found.Extras = extras(t, passing, at)
-			}
-			return found, nil
+		if o := passing.Outcome; o.Finding != nil || o.Verdict != trace.Pass {
+			continue
+		}
+		if !s.inTime(now) || reaches(t, passing) {
+			return s.passing(t, passing, p), nil
+		}
+		if first == nil {
+			first = s.passing(t, passing, p)
 		}
 	}
-	if err := s.ctx.Err(); err != nil {
+	if err := s.ctx.Err(); err != nil && first == nil {
 		return nil, err
 	}
+	if first != nil {
+		return first, nil
+	}
 	return nil, ErrEssential
+}
+
+// passing describes the passing run that lacks an element of a failing one.
+func (s *shrinker) passing(failing, passing *trace.Trace, p element) *Passing {
+	found := &Passing{
+		Trace:       passing,
+		Without:     p.text,
+		Steps:       p.steps,
+		Differences: differences(failing, passing),
+		Attempts:    s.tried,
+	}
+	if at := failing.Records[p.steps[0]].Now; s.info.Supports.Has(trace.Wait) {
+		found.Extras = extras(failing, passing, at)
+	}
+	return found
+}
+
+// reaches reports whether the passing run comes to what the finding is about: the node does it there, too, with other
+// values. A run without the request whose answer is wrong passes, and explains nothing.
+func reaches(failing, passing *trace.Trace) bool {
+	f := failing.Outcome.Finding
+	about := f.About
+	if len(about) == 0 {
+		about = []int{min(f.Step, len(failing.Records)-1)}
+	}
+	type happening struct {
+		node trace.Node
+		kind string
+	}
+	times := map[happening]int{}
+	for i := range failing.Records {
+		for _, e := range failing.Records[i].Events {
+			times[happening{e.Node, e.Type}]++
+		}
+	}
+	need := map[happening]int{}
+	for _, i := range about {
+		for _, e := range failing.Records[i].Events {
+			h := happening{e.Node, e.Type}
+			need[h] = times[h]
+		}
+	}
+	for i := range passing.Records {
+		for _, e := range passing.Records[i].Events {
+			need[happening{e.Node, e.Type}]--
+		}
+	}
+	for _, n := range need { //lockstep:unordered any missing one decides
+		if n > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // variants returns a function that leaves an element out of a run. A long run of a system that progresses on its own is

@@ -78,6 +78,10 @@ func genTrace(t *rapid.T) *trace.Trace {
 			)
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "lines") {
+			r.Logs = append(r.Logs, trace.Log{Source: word.Draw(t, "source"), Node: node(), Level: word.Draw(t, "level"),
+				At: trace.Time(rapid.IntRange(0, 100).Draw(t, "at")), Text: word.Draw(t, "text")})
+		}
 		if rapid.Bool().Draw(t, "draws") {
 			for _, n := range rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn") {
 				r.Draws = append(r.Draws, trace.Draw{By: trace.Node(rapid.IntRange(0, 3).Draw(t, "by")), N: n})
