@@ -385,7 +385,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	clear(w.events)
 	w.sent, w.events, w.offers, w.withdrawn = w.sent[:0], w.events[:0], w.offers[:0], w.withdrawn[:0]
 	out.Advance(trace.Time(w.Now()))
-	d.tell(out)
+	d.deliverLogs(out)
 	if out.Texts() {
 		d.states(out)
 	}

@@ -71,9 +71,9 @@ const (
 	Error = "error"
 )
 
-// tell passes the lines of the step to the engine, and the new roles of nodes. Directories of nodes are named
+// deliverLogs passes the lines of the step to the engine, and the new roles of nodes. Directories of nodes are named
 // differently in every process; a line has the part that is the same. The caller holds the lock of the world.
-func (d *deployment) tell(out *lockstep.Outbox) {
+func (d *deployment) deliverLogs(out *lockstep.Outbox) {
 	w := d.world
 	if !w.logs {
 		return

@@ -140,6 +140,9 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		var time *timed
 		ctx, time, cancel = newTimed(ctx, c.For)
 		plan.Warming = time.pause
+		defer overtime(ctx, func() {
+			fmt.Fprintln(e.Err, "lockstep: the time is up; runs that have begun end first, and a finding is confirmed by a rerun")
+		})()
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)

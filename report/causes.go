@@ -1,7 +1,6 @@
 package report
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/lockstep-go/lockstep/trace"
@@ -132,23 +131,12 @@ func (g *graph) before(a activity) (list []activity) {
 	return list
 }
 
-// named are the parts of a finding's text that other texts may have, too: numbers of more than one digit, numbers of
-// things that most stores have, and names with a number such as keys.
-var named = regexp.MustCompile(`\b(revision [0-9]+|watch [0-9]+|index [0-9]+|term [0-9]+|[A-Za-z]+[0-9]+|[0-9]{2,})\b`)
-
-// maxTerms bounds the number of values of a finding that are looked for.
-const maxTerms = 20
-
 // terms are the values that a finding names.
 func terms(t *trace.Trace) []string {
-	f := t.Outcome.Finding
-	if f == nil {
+	if t.Outcome.Finding == nil {
 		return nil
 	}
-	list := slices.Concat(f.Values, named.FindAllString(f.Text, -1))
-	slices.Sort(list)
-	list = slices.DeleteFunc(slices.Compact(list), func(v string) bool { return v == "" })
-	return list[:min(len(list), maxTerms)]
+	return t.Outcome.Finding.Terms()
 }
 
 // mentions reports whether a text has one of the values.

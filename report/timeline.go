@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +149,11 @@ func (t *timeline) record(i int) {
 	}
 	for _, e := range rec.Events {
 		if text := t.event(e, rec.Now); text != "" {
-			add(rec.Now, e.Node, eventRow(e), text)
+			n := e.Node
+			if e.Type == "call" { // the client asks the node that gets its request
+				n = cmp.Or(n, s.actor(i))
+			}
+			add(rec.Now, n, eventRow(e), text)
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b moment) int { return cmp.Compare(a.At, b.At) })
@@ -328,6 +333,9 @@ func rounded(d trace.Time) time.Duration {
 	return time.Duration(d).Round(unit)
 }
 
+// identifier matches identifiers of nodes and connections in a type of message.
+var identifier = regexp.MustCompile(`[0-9a-f]{8,}`)
+
 // passed counts the steps between two rows of a timeline, and has the log lines.
 type passed struct {
 	delivered map[string]int // by type
@@ -345,7 +353,7 @@ func (p *passed) add(s *drawing, i int, rare bool) {
 		if p.delivered == nil {
 			p.delivered = map[string]int{}
 		}
-		p.delivered[m.Type]++
+		p.delivered[identifier.ReplaceAllString(m.Type, "…")]++
 	}
 }
 
@@ -367,7 +375,7 @@ func (p *passed) String() string {
 		}
 	}
 	if others > 0 {
-		parts = append(parts, words.Count(others, "other message"))
+		parts = append(parts, words.Count(others, "message of other types"))
 	}
 	if p.lost > 0 {
 		parts = append(parts, words.Count(p.lost, "message lost"))

@@ -106,7 +106,7 @@ func TestTimelineOnTheConsole(t *testing.T) {
 	}
 	for _, want := range []string{
 		"0.070 s ! operator node 1  Compact up to revision 107 -> ok\n",
-		"... 4 rows on which the finding does not depend\n",
+		"... 5 rows on which the finding does not depend\n",
 		"0.100 s * event    node 1  watched all up to revision 107\n",
 		"0.100 s * finding          violates complete: revision 107 is missing\n",
 	} {

@@ -50,7 +50,12 @@ func (s *shrinker) calmer(now script) (script, bool) {
 
 // inTime reports whether a script is a long run of a deterministic system that progresses on its own.
 func (s *shrinker) inTime(now script) bool {
-	return len(now) >= many && s.info.Determinism == lockstep.Deterministic && s.info.Supports.Has(trace.Wait) &&
+	return len(now) >= many && s.timed()
+}
+
+// timed reports whether runs can be followed by times.
+func (s *shrinker) timed() bool {
+	return s.info.Determinism == lockstep.Deterministic && s.info.Supports.Has(trace.Wait) &&
 		s.info.Supports.Has(trace.Deliver)
 }
 

@@ -25,7 +25,9 @@ type Passing struct {
 	Differences []Difference
 	// Extras is what nodes reported and logged in one of the runs alone, in systems whose time passes. What helps most
 	// comes first: warnings, then events.
-	Extras   []Extra
+	Extras []Extra
+	// Subjects is what the finding is about, in both runs.
+	Subjects []Subject
 	Attempts int // number of runs executed
 }
 
@@ -76,9 +78,10 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		return nil, s.notRepeated("steps")
 	}
 	variant := s.variants(now)
-	var first *Passing
+	var best *Passing
+	least := 0
 	for _, p := range elements(t, now.head()) {
-		if s.over() || first != nil && p.rank == delivery {
+		if s.over() || best != nil && p.rank != fault && p.rank != request {
 			break
 		}
 		c, ok := variant(p)
@@ -94,20 +97,24 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		if o := passing.Outcome; o.Finding != nil || o.Verdict != trace.Pass {
 			continue
 		}
-		if !s.inTime(now) || reaches(t, passing) {
-			return s.passing(t, passing, p), nil
+		lacks := 0
+		if s.timed() {
+			lacks = missing(t, passing)
 		}
-		if first == nil {
-			first = s.passing(t, passing, p)
+		if best == nil || lacks < least {
+			best, least = s.passing(t, passing, p), lacks
+		}
+		if least == 0 {
+			break
 		}
 	}
-	if err := s.ctx.Err(); err != nil && first == nil {
+	if err := s.ctx.Err(); err != nil && best == nil {
 		return nil, err
 	}
-	if first != nil {
-		return first, nil
+	if best == nil {
+		return nil, ErrEssential
 	}
-	return nil, ErrEssential
+	return best, nil
 }
 
 // passing describes the passing run that lacks an element of a failing one.
@@ -120,14 +127,14 @@ func (s *shrinker) passing(failing, passing *trace.Trace, p element) *Passing {
 		Attempts:    s.tried,
 	}
 	if at := failing.Records[p.steps[0]].Now; s.info.Supports.Has(trace.Wait) {
-		found.Extras = extras(failing, passing, at)
+		found.Extras, found.Subjects = extras(failing, passing, at), subjects(failing, passing)
 	}
 	return found
 }
 
-// reaches reports whether the passing run comes to what the finding is about: the node does it there, too, with other
-// values. A run without the request whose answer is wrong passes, and explains nothing.
-func reaches(failing, passing *trace.Trace) bool {
+// missing counts what the finding is about that the passing run does not come to, whatever its values are there. A run
+// without the request whose answer is wrong passes, and explains nothing.
+func missing(failing, passing *trace.Trace) (n int) {
 	f := failing.Outcome.Finding
 	about := f.About
 	if len(about) == 0 {
@@ -155,18 +162,16 @@ func reaches(failing, passing *trace.Trace) bool {
 			need[happening{e.Node, e.Type}]--
 		}
 	}
-	for _, n := range need { //lockstep:unordered any missing one decides
-		if n > 0 {
-			return false
-		}
+	for _, k := range need { //lockstep:unordered a sum
+		n += max(k, 0)
 	}
-	return true
+	return n
 }
 
-// variants returns a function that leaves an element out of a run. A long run of a system that progresses on its own is
-// followed by its times, and any other run by its steps.
+// variants returns a function that leaves an element out of a run. A run of a system that progresses on its own is followed
+// by its times, and any other run by its steps.
 func (s *shrinker) variants(now script) func(element) (candidate, bool) {
-	if s.inTime(now) {
+	if s.timed() {
 		c := &clock{Player: lockstep.NewPlayer(trace.Script(now), nil)}
 		if s.violates(c) {
 			if t := c.timetable(now, 0); s.violates(t) {
@@ -423,6 +428,9 @@ func statesOf(r *trace.Record, add func(trace.Node, string)) {
 // it prints what each node did in one of the runs alone.
 func (p *Passing) Lines(most int) []string {
 	lines := []string{"the run passes without " + p.Without}
+	for _, s := range p.Subjects[:min(len(p.Subjects), most)] {
+		lines = append(lines, fmt.Sprintf("with it, %s; without it, %s", s.Failing, s.Passing))
+	}
 	if few := some(p.Extras, extrasOfNode); len(few) > 0 {
 		for i, e := range few {
 			if i == 3*most {

@@ -33,12 +33,19 @@ var number = regexp.MustCompile(`[0-9a-fA-F]*[0-9][0-9a-fA-F.µmnsh]*`)
 // maxExtra bounds the characters of a text that is printed.
 const maxExtra = 200
 
-// extras returns what only one of two runs has, for a reader who looks for the reason: what is rare and what is a
-// warning comes first. Before a time the runs are the same.
+// extras returns what only one of two runs has, for a reader that looks for the reason: what names
+// a value of the finding comes first, then warnings and events. Before a time the runs are the same.
 func extras(failing, passing *trace.Trace, from trace.Time) (list []Extra) {
 	a, b := reports(failing, from), reports(passing, from)
 	list = append(list, without(a, b, true)...)
 	list = append(list, without(b, a, false)...)
+	terms := failing.Outcome.Finding.Terms()
+	for i := range list {
+		e := &list[i]
+		if slices.ContainsFunc(terms, func(v string) bool { return strings.Contains(e.Text, v) }) {
+			e.rank += 2
+		}
+	}
 	slices.SortStableFunc(list, func(x, y Extra) int { return cmp.Or(y.rank-x.rank, cmp.Compare(x.At, y.At)) })
 	return list
 }
@@ -74,7 +81,7 @@ func reports(t *trace.Trace, from trace.Time) map[saying]*reported {
 			e := Extra{Node: l.Node, At: cmp.Or(l.At, r.Now), Step: r.Number, Text: cut(l.Text)}
 			switch {
 			case l.Level == "warn" || l.Level == "error" || l.Level == "panic" || l.Level == "fatal":
-				e.rank = 2
+				e.rank = 1
 			case l.Source == trace.LogRole:
 				e.Text, e.rank = "is "+l.Text, 1
 			case l.Source != trace.LogServer:
@@ -84,7 +91,7 @@ func reports(t *trace.Trace, from trace.Time) map[saying]*reported {
 		}
 		for _, e := range r.Events {
 			if e.Node > 0 {
-				add(Extra{Node: e.Node, At: r.Now, Step: r.Number, rank: 1, Text: cut(strings.TrimSpace(e.Type + " " + e.Text))})
+				add(extraOf(r, &e, false))
 			}
 		}
 	}
@@ -131,4 +138,57 @@ func some(list []Extra, most int) (few []Extra) {
 		return cmp.Or(cmp.Compare(x.Node, y.Node), btoi(y.Failing)-btoi(x.Failing), cmp.Compare(x.At, y.At))
 	})
 	return few
+}
+
+// Subject is what a finding is about, and the same in the passing run.
+type Subject struct{ Failing, Passing Extra }
+
+// subjects pairs the events that the finding is about with those of the passing run: at the same node, of the same type
+// and as many of them before. Operations of clients are counted for each client.
+func subjects(failing, passing *trace.Trace) (list []Subject) {
+	f := failing.Outcome.Finding
+	about := f.About
+	if len(about) == 0 {
+		about = []int{min(f.Step, len(failing.Records)-1)}
+	}
+	type happening struct {
+		node trace.Node
+		what string
+	}
+	of := func(e *trace.Event) happening {
+		client, _, _ := strings.Cut(e.Text, " ")
+		if e.Type != "call" && e.Type != "return" {
+			client = ""
+		}
+		return happening{e.Node, e.Type + " " + client}
+	}
+	there := map[happening][]Extra{}
+	for i := range passing.Records {
+		r := &passing.Records[i]
+		for j := range r.Events {
+			e := &r.Events[j]
+			there[of(e)] = append(there[of(e)], extraOf(r, e, false))
+		}
+	}
+	count := map[happening]int{}
+	for i := range failing.Records {
+		r := &failing.Records[i]
+		for j := range r.Events {
+			e := &r.Events[j]
+			k := count[of(e)]
+			count[of(e)]++
+			if !slices.Contains(about, i) || k >= len(there[of(e)]) {
+				continue
+			}
+			if s := (Subject{extraOf(r, e, true), there[of(e)][k]}); s.Failing.Text != s.Passing.Text {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+func extraOf(r *trace.Record, e *trace.Event, failing bool) Extra {
+	return Extra{Node: e.Node, Failing: failing, At: r.Now, Step: r.Number, Text: cut(strings.TrimSpace(e.Type + " " + e.Text)),
+		rank: 1}
 }

@@ -478,3 +478,9 @@ func TestOlderVersion(t *testing.T) {
 		t.Errorf("the same run in this version: %v", err)
 	}
 }
+
+func ExampleFinding_Terms() {
+	f := trace.Finding{Text: "watch 9 of key a1 skipped revision 107 of 3", Values: []string{"x"}}
+	fmt.Printf("%q\n", f.Terms())
+	// Output: ["a1" "revision 107" "watch 9" "x"]
+}

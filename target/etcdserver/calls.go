@@ -42,7 +42,7 @@ func logged(n *bubble.Node) []grpc.DialOption {
 	}
 }
 
-// sourceOf reports who asks: the operator, or a client.
+// sourceOf reports the source of a request: the operator, or a client.
 func sourceOf(kind string) string {
 	switch kind {
 	case "Range", "Put", "DeleteRange", "Txn", "LeaseGrant", "LeaseRevoke", "Authenticate", "Watch", "LeaseKeepAlive":
@@ -60,17 +60,15 @@ type loggedStream struct {
 
 func (s *loggedStream) SendMsg(m any) error {
 	err := s.ClientStream.SendMsg(m)
-	if s.kind != "Snapshot" {
-		s.node.Log(sourceOf(s.kind), "", func() string {
-			return fmt.Sprintf("%s asks %s%s", s.kind, short(m), failure(err))
-		})
-	}
+	s.node.Log(sourceOf(s.kind), "", func() string {
+		return strings.TrimSpace(fmt.Sprintf("%s asks %s%s", s.kind, short(m), failure(err)))
+	})
 	return err
 }
 
 func (s *loggedStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
-	if s.kind != "Snapshot" {
+	if s.kind != "Snapshot" || err != nil { // not every part of a store
 		s.node.Log(sourceOf(s.kind), "", func() string { return s.kind + " receives " + outcome(m, err) })
 	}
 	return err
@@ -108,12 +106,52 @@ func short(m any) string {
 			return fmt.Sprintf("up to revision %d, waiting until it is done", r.Revision)
 		}
 		return fmt.Sprintf("up to revision %d", r.Revision)
+	case *etcdserverpb.TxnRequest:
+		return txnText(r)
 	case *etcdserverpb.WatchRequest:
 		return watchText(r)
 	case fmt.Stringer:
 		return strings.TrimSpace(r.String())
 	}
 	return fmt.Sprint(m)
+}
+
+// txnText is a transaction as text: "if a=3 then Put a=4 else Range a".
+func txnText(r *etcdserverpb.TxnRequest) string {
+	var all []string
+	for _, c := range r.GetCompare() {
+		is := brief(c.GetValue())
+		if is == "" {
+			is = fmt.Sprintf("0 (%s)", strings.ToLower(c.GetTarget().String()))
+		}
+		all = append(all, fmt.Sprintf("%s=%s", c.GetKey(), is))
+	}
+	text := ""
+	if len(all) > 0 {
+		text = "if " + strings.Join(all, " and ") + " "
+	}
+	text += "then " + opsText(r.GetSuccess())
+	if len(r.GetFailure()) > 0 {
+		text += " else " + opsText(r.GetFailure())
+	}
+	return text
+}
+
+func opsText(list []*etcdserverpb.RequestOp) string {
+	parts := []string{}
+	for _, o := range list {
+		switch {
+		case o.GetRequestPut() != nil:
+			parts = append(parts, "Put "+short(o.GetRequestPut()))
+		case o.GetRequestRange() != nil:
+			parts = append(parts, "Range "+short(o.GetRequestRange()))
+		case o.GetRequestDeleteRange() != nil:
+			parts = append(parts, "DeleteRange "+short(o.GetRequestDeleteRange()))
+		case o.GetRequestTxn() != nil:
+			parts = append(parts, "("+txnText(o.GetRequestTxn())+")")
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func span(from, to []byte) string {
