@@ -185,7 +185,8 @@ func (o *Outbox) State(n Node, text string) {
 	}
 }
 
-// Log adds a line to the recording, for readers alone: see [trace.Log]. Only a run whose texts are wanted has log lines.
+// Log adds a line to the recording, for readers alone: see [trace.Log]. Only a run whose texts are wanted has log
+// lines.
 func (o *Outbox) Log(l trace.Log) {
 	if r := o.run; r.wantTexts {
 		l.Source, l.Level, l.Text = trace.Cap(l.Source), trace.Cap(l.Level), trace.Cap(l.Text)

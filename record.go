@@ -26,8 +26,8 @@ type recorder struct {
 	texts   []string       // of the messages sent in them
 }
 
-// note is the data on a step. Each of the fields sent, gone, draws, events, changed and logs is the end of the step's part
-// of the recorder's list with that name.
+// note is the data on a step. Each of the fields sent, gone, draws, events, changed and logs is the end of the step's
+// part of the recorder's list with that name.
 type note struct {
 	number, round int
 	step          Step

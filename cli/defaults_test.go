@@ -6,7 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// A target's options for a campaign without options apply to just that: not with an option of the user or of a scenario.
+// A target's options for a campaign without options apply to just that: not with an option of the user or of a
+// scenario.
 func TestCampaignWithoutOptions(t *testing.T) {
 	tg := smr.Targets[0].WithCampaign("requests=4")
 	nodes := 5

@@ -66,7 +66,8 @@ func (l *looked) show(e *Env, plan lockstep.Plan, t *trace.Trace) error {
 	default:
 		printNodes(e, again)
 	}
-	if d := trace.Difference(&trace.Trace{Records: t.Records[:len(again.Records)]}, &trace.Trace{Records: again.Records}); d != "" {
+	was, is := trace.Trace{Records: t.Records[:len(again.Records)]}, trace.Trace{Records: again.Records}
+	if d := trace.Difference(&was, &is); d != "" {
 		words.Printf(e.Out, "the replay differs from the trace: %s\n", d)
 	}
 	return nil

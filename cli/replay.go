@@ -260,7 +260,7 @@ type shrinkCmd struct {
 	recorded
 	Out      string        `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
 	Attempts int           `placeholder:"N" help:"Most runs to make; 0 is ${attempts}."`
-	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
+	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	JSON     bool          `name:"json" help:"Print one JSON object."`
 }
 

@@ -35,7 +35,7 @@ type runCmd struct {
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
 	NoShrink          bool          `help:"Keep the first finding as it was found."`
-	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
+	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	Closure           bool          `help:"Count how often late messages change a state, by type."`
 	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
 	Operations        []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
@@ -141,7 +141,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		ctx, time, cancel = newTimed(ctx, c.For)
 		plan.Warming = time.pause
 		defer overtime(ctx, func() {
-			fmt.Fprintln(e.Err, "lockstep: the time is up; runs that have begun end first, and a finding is confirmed by a rerun")
+			fmt.Fprintln(e.Err, "lockstep: the time is up; runs that have begun end first, and a rerun confirms a finding")
 		})()
 	}
 	defer cancel()
@@ -345,7 +345,8 @@ func (c *runCmd) groupPages(e *Env, plan lockstep.Plan, sum *campaign.Campaign, 
 		k := slices.IndexFunc(found, func(o campaign.Occurrence) bool { return o.Run == g.First })
 		page := strings.TrimSuffix(g.Trace, ".trace") + ".html"
 		err := e.write(page, func(w io.Writer) error {
-			return report.Page(w, report.Views{Found: found[k].Trace}, report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)})
+			o := report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)}
+			return report.Page(w, report.Views{Found: found[k].Trace}, o)
 		})
 		if err != nil {
 			failed = errors.Join(failed, err)

@@ -84,7 +84,8 @@ func whole() *trace.Trace {
 	add(trace.Record{Step: trace.Step{Kind: trace.Restart, Node: 2}, Now: 60 * ms,
 		Logs: []trace.Log{{Source: trace.LogServer, Node: 2, Level: "warn", At: 55 * ms, Text: "wal is torn"},
 			{Source: trace.LogRole, Node: 2, At: 58 * ms, Text: "follower"}}})
-	add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 1}, Now: 70 * ms, Text: "client->1 compact (1)",
+	add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 1}, Now: 70 * ms,
+		Text: "client->1 compact (1)",
 		Logs: []trace.Log{{Source: trace.LogOperator, Node: 1, At: 70 * ms, Text: "Compact up to revision 107 -> ok"}}})
 	add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Now: 90 * ms,
 		Events: []trace.Event{{Type: "store", Node: 3, Text: "revision 9"}}})

@@ -89,13 +89,13 @@ func Markdown(w io.Writer, t *trace.Trace, o PageOptions) error {
 	var b strings.Builder
 	h := &t.Header
 	if f := t.Outcome.Finding; f != nil {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", plain.Clean(f.Property), plain.Clean(f.Text))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", cell(plain.Clean(f.Property)), cell(plain.Clean(f.Text)))
 	} else {
 		fmt.Fprintf(&b, "## %s\n\n", t.Outcome.Verdict)
 	}
-	fmt.Fprintf(&b, "%s\n\n", subtitle(*h))
+	fmt.Fprintf(&b, "%s\n\n", cell(subtitle(*h)))
 	for _, line := range o.Why {
-		fmt.Fprintf(&b, "- %s\n", plain.Clean(line))
+		fmt.Fprintf(&b, "- %s\n", cell(plain.Clean(line)))
 	}
 	if len(o.Why) > 0 {
 		b.WriteByte('\n')

@@ -168,8 +168,8 @@ func missing(failing, passing *trace.Trace) (n int) {
 	return n
 }
 
-// variants returns a function that leaves an element out of a run. A run of a system that progresses on its own is followed
-// by its times, and any other run by its steps.
+// variants returns a function that leaves an element out of a run. A run of a system that progresses on its own is
+// followed by its times, and any other run by its steps.
 func (s *shrinker) variants(now script) func(element) (candidate, bool) {
 	if s.timed() {
 		c := &clock{Player: lockstep.NewPlayer(trace.Script(now), nil)}

@@ -189,6 +189,6 @@ func subjects(failing, passing *trace.Trace) (list []Subject) {
 }
 
 func extraOf(r *trace.Record, e *trace.Event, failing bool) Extra {
-	return Extra{Node: e.Node, Failing: failing, At: r.Now, Step: r.Number, Text: cut(strings.TrimSpace(e.Type + " " + e.Text)),
-		rank: 1}
+	text := cut(strings.TrimSpace(e.Type + " " + e.Text))
+	return Extra{Node: e.Node, Failing: failing, At: r.Now, Step: r.Number, Text: text, rank: 1}
 }
