@@ -1,6 +1,6 @@
 // Package programs describes the targets that the lockstep command builds on demand. Each is a main package
-// target/NAME/program, most in separate modules. The descriptions are here, in the root module, so that the command knows
-// every target without linking its dependencies.
+// target/NAME/program, most in separate modules. The descriptions are here, in the root module, so that the command
+// knows every target without linking its dependencies.
 package programs
 
 import (
