@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
@@ -187,7 +186,7 @@ func outcome(m any, err error) string {
 	text := "ok"
 	switch r := m.(type) {
 	case *etcdserverpb.RangeResponse:
-		text = keys(r.Kvs)
+		text = keysText(r)
 	case *etcdserverpb.DeleteRangeResponse:
 		text = fmt.Sprintf("%d deleted", r.Deleted)
 	case *etcdserverpb.TxnResponse:
@@ -205,9 +204,9 @@ func outcome(m any, err error) string {
 	return text
 }
 
-func keys(list []*mvccpb.KeyValue) string {
+func keysText(r *etcdserverpb.RangeResponse) string {
 	parts := []string{}
-	for _, kv := range list {
+	for _, kv := range r.Kvs {
 		parts = append(parts, fmt.Sprintf("%s=%s (of revision %d)", kv.Key, brief(kv.Value), kv.ModRevision))
 	}
 	if len(parts) == 0 {

@@ -2,6 +2,7 @@ package etcdserver
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,8 +47,8 @@ func (l serverLog) Write(e zapcore.Entry, fields []zapcore.Field) error {
 		for _, f := range slices.Concat(l.with, fields) {
 			values := zapcore.NewMapObjectEncoder()
 			f.AddTo(values)
-			for _, v := range values.Fields {
-				fmt.Fprintf(&b, " %s=%v", f.Key, v)
+			for _, key := range slices.Sorted(maps.Keys(values.Fields)) {
+				fmt.Fprintf(&b, " %s=%v", key, values.Fields[key])
 			}
 		}
 		return b.String()
