@@ -59,7 +59,8 @@ func (c *Campaign) Summary() string {
 	case text == "":
 		text = "nothing found"
 		if p := weak(c.Result.Problems()); p != nil {
-			text += ", but " + plain.Cut(plain.Clean(p.Text), maxProblemText)
+			why, _, _ := strings.Cut(p.Text, ": ") // the advice is in the list of problems
+			text += ", but " + plain.Cut(plain.Clean(why), maxProblemText)
 			others[p.Severity]--
 		}
 	}
