@@ -48,10 +48,11 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	return now, true
 }
 
-// inTime reports whether a script is a long run of a deterministic system that progresses on its own.
-func (s *shrinker) inTime(now script) bool {
-	return len(now) >= many && s.timed()
-}
+// eventful is the number of actions from which a run of a system that progresses on its own is worth a timetable.
+const eventful = 100
+
+// inTime reports whether a script is a run of a deterministic system that progresses on its own, and not a short one.
+func (s *shrinker) inTime(now script) bool { return len(now) >= eventful && s.timed() }
 
 // timed reports whether runs can be followed by times.
 func (s *shrinker) timed() bool {
