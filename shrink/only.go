@@ -36,9 +36,9 @@ const maxExtra = 200
 // extras returns what only one of two runs has, for a reader that looks for the reason: what names
 // a value of the finding comes first, then warnings and events. Before a time the runs are the same.
 func extras(failing, passing *trace.Trace, from trace.Time) (list []Extra) {
-	a, b := reports(failing, from), reports(passing, from)
-	list = append(list, without(a, b, true)...)
-	list = append(list, without(b, a, false)...)
+	// what both did before, such as to start, says nothing when one does it again
+	list = append(list, without(reports(failing, from), reports(passing, 0), true)...)
+	list = append(list, without(reports(passing, from), reports(failing, 0), false)...)
 	terms := failing.Outcome.Finding.Terms()
 	for i := range list {
 		e := &list[i]
