@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 	for _, file := range []string{
 		"README.md",
 		"docs/tutorials/first-bug.md",
-		"docs/which-strategy-first.md",
+		"docs/how-to/choose-a-strategy.md",
 		"docs/track-record.md",
 		"docs/concepts/strategies.md",
 		"docs/reference/targets.md",
