@@ -3,8 +3,8 @@
 //	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w] [-lines]
 //
 // With -sizes it prints only Table 1 of the paper. The sizes are the number of nodes, of rounds, of rounds of a period
-// and of isolations, and the width of the partial order. With -lines it prints the table of docs/how-to/add-a-target.md: the
-// number of lines of each target, by the source in the working directory.
+// and of isolations, and the width of the partial order. With -lines it prints the table of
+// docs/evidence/target-size.md: the number of lines of each target, by the source in the working directory.
 //
 // It uses fixed seeds, so that its output is deterministic.
 package main

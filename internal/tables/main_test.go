@@ -68,7 +68,7 @@ func TestPageHasLines(t *testing.T) {
 	if err := lineTable(&now, os.DirFS("../..")); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/how-to/add-a-target.md")
+	page, err := os.ReadFile("../../docs/evidence/target-size.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestPageHasLines(t *testing.T) {
 	for row := range strings.Lines(now.String()) {
 		like := rowLike(string(page), number.ReplaceAllString(row, "#"), number)
 		if like == "" {
-			t.Errorf("docs/how-to/add-a-target.md has no row like %s", row)
+			t.Errorf("docs/evidence/target-size.md has no row like %s", row)
 			continue
 		}
 		shown := number.FindAllString(like, -1)
@@ -85,7 +85,7 @@ func TestPageHasLines(t *testing.T) {
 			b, _ := strconv.Atoi(shown[i])
 			if 10*max(a-b, b-a) > a {
 				t.Errorf(
-					"docs/how-to/add-a-target.md says %s where go run ./internal/tables -lines prints %s: %s",
+					"docs/evidence/target-size.md says %s where go run ./internal/tables -lines prints %s: %s",
 					shown[i],
 					is,
 					row,
@@ -109,7 +109,7 @@ func TestAdaptersAreSmall(t *testing.T) {
 		}
 		adapters++
 		if n, err := strconv.Atoi(strings.TrimSpace(columns[5])); err != nil || n >= 800 {
-			t.Errorf("docs/how-to/add-a-target.md says that adapters take less than 800 lines: %s", row)
+			t.Errorf("docs/evidence/target-size.md says that adapters take less than 800 lines: %s", row)
 		}
 	}
 	if adapters < 10 {
