@@ -17,7 +17,10 @@ func TestPages(t *testing.T) {
 	for _, file := range []string{
 		"README.md",
 		"docs/tutorials/first-bug.md",
-		"docs/which-strategy-first.md",
+		"docs/how-to/choose-a-strategy.md",
+		"docs/how-to/measure-coverage.md",
+		"docs/how-to/read-a-failure.md",
+		"docs/how-to/shrink.md",
 		"docs/track-record.md",
 		"docs/concepts/strategies.md",
 		"docs/reference/targets.md",

@@ -65,3 +65,10 @@ func TestLines(t *testing.T) {
 		t.Errorf("%d lines, %v", lines, err)
 	}
 }
+
+// TestHowTo follows docs/how-to/unmodified-servers.md from an empty directory.
+func TestHowTo(t *testing.T) {
+	tier.OnlyFull(t, "it builds a program and starts servers in real time")
+	outside.Program(t, "redis-server")
+	(&page.Reader{Root: "../.."}).Follow(t, "../../docs/how-to/unmodified-servers.md")
+}
