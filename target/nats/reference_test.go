@@ -1,0 +1,14 @@
+package nats
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/reference"
+)
+
+// The page about the target has all of its options.
+func TestReference(t *testing.T) {
+	if err := reference.Check("../../docs/reference/targets/nats.md", "options", reference.Target(Targets[0])); err != nil {
+		t.Error(err)
+	}
+}
