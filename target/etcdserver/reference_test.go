@@ -8,7 +8,8 @@ import (
 
 // The page about the target has all of its options.
 func TestReference(t *testing.T) {
-	if err := reference.Check("../../docs/reference/targets/etcdserver.md", "options", reference.Target(Targets[0])); err != nil {
+	const page = "../../docs/reference/targets/etcdserver.md"
+	if err := reference.Check(page, "options", reference.Target(Targets[0])); err != nil {
 		t.Error(err)
 	}
 }
