@@ -1,10 +1,9 @@
 // Command tables generates the tables of docs/evidence/strategies.md, in Markdown:
 //
-//	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w] [-lines]
+//	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w]
 //
 // With -sizes it prints only Table 1 of the paper. The sizes are the number of nodes, of rounds, of rounds of a period
-// and of isolations, and the width of the partial order. With -lines it prints the table of docs/add-a-target.md: the
-// number of lines of each target, by the source in the working directory.
+// and of isolations, and the width of the partial order.
 //
 // It uses fixed seeds, so that its output is deterministic.
 package main
@@ -17,6 +16,7 @@ import (
 	"math"
 	"math/big"
 	"os"
+	"strings"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/compare"
@@ -42,15 +42,11 @@ const (
 func main() {
 	nodes := flag.Int("nodes", 3, "number of nodes")
 	only := flag.String("sizes", "", "nodes, rounds, period, bound and width, for Table 1 alone")
-	long := flag.Bool("lines", false, "how long targets are, alone")
 	flag.Parse()
 	var err error
-	switch {
-	case *long:
-		err = lineTable(os.Stdout, os.DirFS("."))
-	case *only != "":
+	if *only != "" {
 		err = table1(os.Stdout, *only)
-	default:
+	} else {
 		err = (bench{*nodes}).tables(context.Background(), os.Stdout)
 	}
 	if err != nil {
@@ -121,7 +117,8 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 	for _, r := range s.Rounds {
 		fmt.Fprintf(w, "| %s | %d | %d | %d |\n", r.Name, r.OneToAll, r.AllToOne, r.Other)
 	}
-	_, err = fmt.Fprintf(w, "\nIn %d runs of `%s`: %s.\n\n", s.Runs, p.Strategy, s.Advice())
+	advice := strings.ReplaceAll(s.Advice(), ". ", ".\n") // lines of at most 120 columns
+	_, err = fmt.Fprintf(w, "\nIn %d runs of `%s`: %s.\n\n", s.Runs, p.Strategy, advice)
 	return err
 }
 
@@ -227,7 +224,7 @@ func (b bench) every(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "### Every uniform execution\n\n`%s`: %s, of which %d are buggy.\n\n",
+	_, err = fmt.Fprintf(w, "### Every uniform execution\n\n`%s`:\n%s,\nof which %d are buggy.\n\n",
 		result.Strategy, result.Reached, result.Verdicts[trace.Fail])
 	return err
 }
