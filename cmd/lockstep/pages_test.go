@@ -21,12 +21,12 @@ func TestPages(t *testing.T) {
 		"docs/how-to/measure-coverage.md",
 		"docs/how-to/read-a-failure.md",
 		"docs/how-to/shrink.md",
-		"docs/track-record.md",
+		"docs/reports/track-record.md",
 		"docs/concepts/strategies.md",
 		"docs/reference/targets.md",
 	} {
 		t.Run(file, func(t *testing.T) {
-			if file == "docs/track-record.md" {
+			if file == "docs/reports/track-record.md" {
 				tier.OnlyFull(t, "it builds two targets and makes thousands of runs")
 			}
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)

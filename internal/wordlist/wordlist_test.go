@@ -27,7 +27,7 @@ var clean = []string{
 	"internal/wordlist",
 	"bubble", "isolation", "kit", "process", "remote", "scenario", "sim", "spec", "strategy",
 	"cli", "clients", "cmd", "examples", "fleet", "internal", "report", "scripts", ".ci",
-	"docs/evidence", "docs/reports", "internal/reports", "reports",
+	"docs/evidence", "docs/reference/targets", "docs/reports", "internal/reports", "reports",
 	"target",
 }
 
