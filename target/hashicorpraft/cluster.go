@@ -189,10 +189,10 @@ func Version() string {
 }
 
 // config is the library's configuration for a node.
-func (c Cluster) config(self lockstep.Node) *raft.Config {
+func (c Cluster) config(n *bubble.Node) *raft.Config {
 	conf := raft.DefaultConfig()
-	conf.LocalID = id(self)
-	conf.Logger = silence
+	conf.LocalID = id(n.Self())
+	conf.Logger = logOf(n)
 	conf.BatchApplyCh = c.Batch
 	conf.ShutdownOnRemove = false
 	configurePreVote(conf, !c.NoPreVote)

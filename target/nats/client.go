@@ -222,6 +222,9 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 		return // see forget
 	}
 	s.under[n.Self()] = without(s.under[n.Self()], o)
+	if err != nil {
+		n.Log(trace.LogClient, "", func() string { return o.String() + answered(err) })
+	}
 	switch {
 	case err == nil && a.seq > 0:
 		s.acknowledged(n, o, a.seq)

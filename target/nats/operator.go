@@ -55,7 +55,7 @@ func (s *clients) perform(n *bubble.Node, to door, task int) {
 		}
 	case stepDown:
 		for _, name := range s.cluster.streams() {
-			if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+name, nil) == nil {
+			if ask(ctx, n, to.conn, "STREAM.LEADER.STEPDOWN."+name, nil) == nil {
 				n.Emit(EventStepDown, name)
 			}
 		}
@@ -82,7 +82,7 @@ func (s *clients) perform(n *bubble.Node, to door, task int) {
 func (s *clients) drop(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, d *Drop, how string) {
 	d.ID = d.String()
 	n.Emit(EventDropping, d)
-	if request(ctx, conn, how, map[string]uint64{"seq": d.Seq}) == nil {
+	if ask(ctx, n, conn, how, map[string]uint64{"seq": d.Seq}) == nil {
 		n.Emit(EventDropped, d)
 	}
 }
@@ -155,7 +155,7 @@ func (s *clients) moveReplica(n *bubble.Node, to door) {
 	s.moves(name)
 	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
-	err := request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
+	err := ask(ctx, n, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
 	switch wrong := (*jetstream.APIError)(nil); {
 	case is(err, noPeer):
 		s.moves("") // there is no replica to move
@@ -319,7 +319,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 	name := s.name(n.Self())
 	for n.Alive() {
 		ctx, cancel := context.WithTimeout(n.Context(), timeout)
-		err := request(ctx, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
+		err := ask(ctx, n, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
 		cancel()
 		if is(err, notMember) {
 			s.mutex.Lock()
