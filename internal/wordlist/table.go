@@ -131,6 +131,7 @@ var allow = []exemption{
 	{"target/memberlist", "suspects", "a state of SWIM"},
 	{"target/bftsmart/agent/Agent.java", "British spelling", "the name of a method of BFT-SMaRt"},
 	{"target/cassandra", "alarm, ring", "a cluster of Cassandra"},
+	{"docs/reference/targets/cassandra.md", "alarm, ring", "a cluster of Cassandra"},
 	{"target/etcdserver", "alarm, ring", "a request and a state of etcd"},
 	{"docs/evidence/etcdserver.md", "alarm, ring", "a request and a state of etcd"},
 	{"docs/reference/targets/etcdserver.md", "alarm, ring", "a request and a state of etcd"},
