@@ -22,6 +22,8 @@ type World struct {
 	start       int64                     // start of the run, in nanoseconds
 	incarnation func(lockstep.Node) *Node // the running incarnation of a node, or nil
 	clocks      [65]ClockError
+	roles       [65]string    // of nodes, as last logged
+	logs        bool          // the run is recorded, with log lines
 	socket      bool          // the network is Sockets
 	lent        bool          // the engine's goroutine acts as one of a node
 	waits       atomic.Bool   // a goroutine waits until something happens
@@ -33,6 +35,7 @@ type World struct {
 	events    []lockstep.Event // in the order of emission
 	offers    []trace.Pending
 	withdrawn []int32
+	lines     []trace.Log
 	looks     []lookout // functions to call when the bubble is quiescent
 	looked    []lookout // memory for them, to be reused
 	failures  []failure

@@ -91,13 +91,14 @@ the machine's memory.`
 
 // variables are the values that help texts refer to, so that the help matches the code.
 var variables = kong.Vars{
-	"version":   lockstep.Version,
-	"attempts":  fmt.Sprint(shrink.DefaultAttempts),
-	"shrinkFor": artifact.DefaultShrinkFor.String(),
-	"runs":      fmt.Sprint(defaultRuns),
-	"usual":     usualStrategy,
-	"guided":    guidedStrategy,
-	"timeout":   watchdog.Default.String(),
+	"version":     lockstep.Version,
+	"attempts":    fmt.Sprint(shrink.DefaultAttempts),
+	"shrinkFor":   artifact.DefaultShrinkFor.String(),
+	"shrinkTimed": artifact.DefaultShrinkTimed.String(),
+	"runs":        fmt.Sprint(defaultRuns),
+	"usual":       usualStrategy,
+	"guided":      guidedStrategy,
+	"timeout":     watchdog.Default.String(),
 }
 
 // examples are lines for the help of every command line.

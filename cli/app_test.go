@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
@@ -22,7 +23,7 @@ import (
 // stopping is the replicated log, which interrupts the program after a number of runs have begun.
 type stopping struct {
 	smr.Cluster
-	left *int
+	left *atomic.Int64 // workers share it
 	stop context.CancelFunc
 }
 
@@ -43,7 +44,7 @@ type stoppingDeployment struct {
 }
 
 func (d *stoppingDeployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	if *d.system.left--; *d.system.left == 0 {
+	if d.system.left.Add(-1) == 0 {
 		d.system.stop()
 	}
 	return d.Deployment.Reset(ctx, seed, out)
@@ -55,8 +56,10 @@ func interrupted(t *testing.T, bug bool, after int, args ...string) (status int,
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	var left atomic.Int64
+	left.Store(int64(after))
 	app := App{Targets: []target.Target{target.Of("stopping", "one that is interrupted",
-		stopping{Cluster: smr.Cluster{Nodes: 3, Bug: bug}, left: &after, stop: cancel}, smr.Prefix)}}
+		stopping{Cluster: smr.Cluster{Nodes: 3, Bug: bug}, left: &left, stop: cancel}, smr.Prefix)}}
 	var a, b bytes.Buffer
 	status = app.execute(ctx, "lockstep", args, &a, &b)
 	return status, a.String(), b.String()
@@ -232,20 +235,22 @@ func TestInterruptShrinking(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	never, left := -1, 40
-	app := func(left *int) App {
+	app := func(runs int64) App {
+		var left atomic.Int64
+		left.Store(runs)
 		return App{Targets: []target.Target{target.Of("stopping", "one that is interrupted",
-			stopping{Cluster: smr.Cluster{Nodes: 3, Bug: true}, left: left, stop: cancel}, smr.Prefix)}}
+			stopping{Cluster: smr.Cluster{Nodes: 3, Bug: true}, left: &left, stop: cancel}, smr.Prefix)}}
 	}
+	const never = -1
 	var out, errOut bytes.Buffer
-	if status := app(&never).execute(ctx, "lockstep", []string{
+	if status := app(never).execute(ctx, "lockstep", []string{
 		"run", "stopping", "--strategy", "walk", "--no-shrink",
 	}, &out, &errOut); status != statusFinding {
 		t.Fatalf("status %d\n%s%s", status, out.String(), errOut.String())
 	}
 	found, _ := filepath.Glob("lockstep-out/*.trace")
 	out.Reset()
-	status := app(&left).execute(
+	status := app(40).execute(
 		ctx,
 		"lockstep",
 		[]string{"shrink", found[0], "--out", "small.trace", "--json"},

@@ -31,7 +31,7 @@ func (x *explored) here(e *Env) (*place, error) {
 }
 
 // plan returns the plan of these flags, still without a strategy. The given options are defaults, which the flags
-// override.
+// override. Without any, a target that has options for such a campaign gets these.
 func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 	settle := at.target.Settle
 	if x.Settle != nil {
@@ -47,6 +47,9 @@ func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 			return plan, fmt.Errorf("--nodes is %d, allowed is 1 and more", *x.Nodes)
 		}
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *x.Nodes)}, pairs...)
+	}
+	if len(at.set) == 0 && options == nil {
+		options = at.target.Campaign
 	}
 	var err error
 	plan.System, err = at.system(slices.Concat(options, pairs))

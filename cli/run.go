@@ -17,9 +17,11 @@ import (
 	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
@@ -33,7 +35,7 @@ type runCmd struct {
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
 	NoShrink          bool          `help:"Keep the first finding as it was found."`
-	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
+	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	Closure           bool          `help:"Count how often late messages change a state, by type."`
 	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
 	Operations        []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
@@ -138,6 +140,9 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		var time *timed
 		ctx, time, cancel = newTimed(ctx, c.For)
 		plan.Warming = time.pause
+		defer overtime(ctx, func() {
+			fmt.Fprintln(e.Err, "lockstep: the time is up; runs that have begun end first, and a rerun confirms a finding")
+		})()
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
@@ -303,6 +308,10 @@ func (c *runCmd) words() []string {
 func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	var failed error
 	var found []campaign.Occurrence
+	var first *trace.Trace
+	if f := sum.Result.First(); f != nil {
+		first = f.Trace
+	}
 	for i := range sum.Result.Failures {
 		f := &sum.Result.Failures[i]
 		file, err := c.stored.file(f.Run), error(nil)
@@ -314,9 +323,37 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
-		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file})
+		o := campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file}
+		if i == 0 {
+			o.Page = sum.Page
+			o.Trace = first // not the shrunk one, whose events are others
+		}
+		found = append(found, o)
 	}
 	sum.Groups = campaign.GroupFindings(found)
+	return errors.Join(failed, c.groupPages(e, plan, sum, found))
+}
+
+// groupPages draws the first finding of each group, as it was found; the first of all has its page already.
+func (c *runCmd) groupPages(e *Env, plan lockstep.Plan, sum *campaign.Campaign, found []campaign.Occurrence) error {
+	var failed error
+	for i := range sum.Groups {
+		g := &sum.Groups[i]
+		if g.Page != "" || g.Trace == "" {
+			continue
+		}
+		k := slices.IndexFunc(found, func(o campaign.Occurrence) bool { return o.Run == g.First })
+		page := strings.TrimSuffix(g.Trace, ".trace") + ".html"
+		err := e.write(page, func(w io.Writer) error {
+			o := report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)}
+			return report.Page(w, report.Views{Found: found[k].Trace}, o)
+		})
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		g.Page = page
+	}
 	return failed
 }
 

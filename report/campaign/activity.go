@@ -68,7 +68,7 @@ func happened(r *lockstep.Result) []string {
 		}
 	}
 	if len(types) > 0 {
-		list = append(list, fmt.Sprintf("%s events (%s)", average(r, all), shortened(types)))
+		list = append(list, fmt.Sprintf("%s events (%s)", average(r, all), strings.Join(types, ", ")))
 	}
 	if r.Requests > 0 {
 		list = append(list, average(r, r.Requests)+" requests given")
@@ -86,15 +86,6 @@ func span(d time.Duration) string {
 		unit *= 10
 	}
 	return d.Round(unit).String()
-}
-
-// shortened joins the first entries of a long list.
-func shortened(list []string) string {
-	const most = 8
-	if len(list) > most {
-		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
-	}
-	return strings.Join(list, ", ")
 }
 
 // average formats a number per run with three digits.

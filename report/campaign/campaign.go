@@ -184,6 +184,9 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 			}
 		}
 	}
+	for _, line := range groupLines(c.Groups, c.Findings()) {
+		fmt.Fprintln(&b, line)
+	}
 	for _, line := range c.Notes {
 		fmt.Fprintln(&b, plain.Clean(line))
 	}

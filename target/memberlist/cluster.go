@@ -3,7 +3,6 @@ package memberlist
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func start(n *bubble.Node, again bool) error {
 	c.Name, c.BindAddr, c.AdvertiseAddr, c.BindPort, c.AdvertisePort = name(n.Self()), "0.0.0.0", address(n.Self()),
 		port, port
 	c.EnableCompression = false // so that messages have names
-	c.Logger = log.New(io.Discard, "", 0)
+	c.Logger = log.New(n.LogWriter(bubble.Info), "", 0)
 	c.Events = changes{n}
 	list, err := memberlist.Create(c)
 	if err != nil {
