@@ -51,7 +51,11 @@ func TestReferenceOfCommands(t *testing.T) {
 
 // Every target of the command is on the page that lists them.
 func TestReferenceOfTargets(t *testing.T) {
-	if err := reference.Check(docs+"targets.md", "targets", reference.Targets(command.App())); err != nil {
+	hasPage := func(target string) bool {
+		_, err := os.Stat(docs + "targets/" + target + ".md")
+		return err == nil
+	}
+	if err := reference.Check(docs+"targets.md", "targets", reference.Targets(command.App(), hasPage)); err != nil {
 		t.Error(err)
 	}
 }

@@ -54,7 +54,7 @@ const fine = "tries to|tries again|ring buffer|ring buffers|lives in|lives on|li
 // british lists words in British spelling.
 func british() string {
 	list := "centre|centres|defence|licence|artefact|artefacts|whilst|amongst|towards"
-	for stem := range strings.FieldsSeq("behav col fav hon neighb") {
+	for stem := range strings.FieldsSeq("behavi col fav hon neighb") {
 		for end := range strings.FieldsSeq("our ours oured ouring ourable oural ourhood") {
 			list += "|" + stem + end
 		}
