@@ -158,7 +158,7 @@ bench: ## speed, as ratios to loops written by hand
 FUZZ := $(shell grep -r --include='*_test.go' '^func Fuzz' . | sed -E 's,^\./,,; s,/[^/]*_test.go:func (Fuzz[A-Za-z]*).*,@\1,' | sort)
 fuzz: $(FUZZ:%=fuzz/%) ## all fuzz targets, one after the other, ten minutes each (FUZZTIME=10m)
 
-fuzz/%: # one fuzz target, written folder@Name
+fuzz/%: # one fuzz target, written directory@Name
 	@echo "== fuzz $*"
 	@$(GO) -C $(firstword $(subst @, ,$*)) test . -run '^$$' -fuzz '^$(lastword $(subst @, ,$*))$$' \
 		-fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 10x

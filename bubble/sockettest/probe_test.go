@@ -120,7 +120,7 @@ func class(verb string, err error) string {
 	if errors.As(err, &call) && call.Syscall != verb {
 		text = call.Syscall + " " + text
 	}
-	if e, ok := err.(net.Error); ok {
+	if e, ok := errors.AsType[net.Error](err); ok {
 		if e.Timeout() {
 			text += " (timeout)"
 		}

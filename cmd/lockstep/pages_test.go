@@ -17,13 +17,19 @@ func TestPages(t *testing.T) {
 	for _, file := range []string{
 		"README.md",
 		"docs/tutorials/first-bug.md",
-		"docs/which-strategy-first.md",
-		"docs/track-record.md",
+		"docs/how-to/choose-a-strategy.md",
+		"docs/how-to/measure-coverage.md",
+		"docs/how-to/read-a-failure.md",
+		"docs/how-to/reproduce-and-debug.md",
+		"docs/how-to/shrink.md",
+		"docs/how-to/write-a-spec.md",
+		"docs/how-to/write-scenarios.md",
+		"docs/reports/track-record.md",
 		"docs/concepts/strategies.md",
 		"docs/reference/targets.md",
 	} {
 		t.Run(file, func(t *testing.T) {
-			if file == "docs/track-record.md" {
+			if file == "docs/reports/track-record.md" {
 				tier.OnlyFull(t, "it builds two targets and makes thousands of runs")
 			}
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)

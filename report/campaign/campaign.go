@@ -172,7 +172,10 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 		fmt.Fprintln(&b, plain.Clean(line))
 	}
 	if text := r.Guarantee.String(); text != "" {
-		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))
+		if r.Guarantee.PerRun > 0 || r.Guarantee.Certain {
+			text = "guarantee: " + text
+		}
+		fmt.Fprintln(&b, plain.Clean(text))
 		if r.Guarantee.PerRun > 0 && !r.Guarantee.Certain {
 			fmt.Fprintf(&b, "           %s: at least %.3g; for 0.95 it takes %s\n",
 				words.These(r.Runs, "run"), r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))

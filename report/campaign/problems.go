@@ -67,7 +67,7 @@ func (c *Campaign) Summary() string {
 	more := ""
 	for _, s := range []string{lockstep.SeverityError, lockstep.SeverityWarning} {
 		if n := others[s]; n > 0 {
-			more += ", " + words.Count(n, string(s))
+			more += ", " + words.Count(n, s)
 		}
 	}
 	if more != "" {

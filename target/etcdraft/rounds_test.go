@@ -29,7 +29,7 @@ var compared = []struct {
 // TestDefaults compares strategies with their defaults, and two with an option. The page shows the runs of 500 that
 // find a fault, and the findings by step.
 func TestDefaults(t *testing.T) {
-	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
+	page.Section(t, "../../docs/evidence/default-strategies.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
 		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp",
 			"pctcp:fair=true", "pos", "queues", "delay", "partition"} {
@@ -98,7 +98,7 @@ func defaults(t *testing.T, text string, byRun, byStep *strings.Builder) {
 // TestTagsOrLayers compares the two ways in which lock-step strategies see rounds. The page shows the runs of 500
 // that find a fault, and the elections in a run without one.
 func TestTagsOrLayers(t *testing.T) {
-	page.Section(t, "../../docs/etcdraft.md", "tags or layers", func(w io.Writer) error {
+	page.Section(t, "../../docs/evidence/etcdraft.md", "tags or layers", func(w io.Writer) error {
 		fmt.Fprint(w, "\n| | uniform, tags | uniform, layers | lossy, tags | lossy, layers |\n|---|---|---|---|---|\n")
 		for _, f := range compared[1:] {
 			fmt.Fprintf(w, "| %s |", f.name)

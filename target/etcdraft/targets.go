@@ -7,8 +7,8 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 2000
 
 // Usual is the target's default strategy, with every fault that a Raft must tolerate. Among eight strategies it finds
-// as many mutants as any (docs/mutants.md). Elections with racing timeouts take longer runs than the default of the
-// command line.
+// as many mutants as any (docs/evidence/mutants.md). Elections with racing timeouts take longer runs than the default
+// of the command line.
 const Usual = "walk:duplicate=1,crash=1,restart=1,cut=1,heal=1"
 
 // Targets is the newest version of the library.

@@ -19,9 +19,9 @@ var (
 	rate  = flag.Bool("rate", false, "make all of the runs, where a bug was found as well")
 )
 
-// The walks of the campaigns in docs/etcdserver.md, identical step by step. They cover a single-node cluster with
-// kills, with power failures, with slow clients in short runs, and without faults. The last isolates members for a
-// while.
+// The walks of the campaigns in docs/evidence/etcdserver.md, identical step by step. They cover a single-node cluster
+// with kills, with power failures, with slow clients in short runs, and without faults. The last isolates members for
+// a while.
 var (
 	alone = strategy.Walk{
 		Deliver: 600,

@@ -143,8 +143,8 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		// The library draws timeouts from the global source of math/rand.
 		Process: bubble.Process{
 			Serial: true,
-			Seed:   func(seed uint64) { rand.Seed(int64(seed)) },
-		}, //nolint:staticcheck // it is what the library draws from
+			Seed:   func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // the library draws from it
+		},
 	}
 	if c.TCP {
 		cluster.Network = bubble.Sockets{Decode: wire.Each(decode)}

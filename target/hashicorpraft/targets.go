@@ -6,7 +6,7 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 5000
 
 // Usual is the target's default strategy: of those that were measured it finds most mutants
-// (docs/mutants-hashicorpraft.md).
+// (docs/evidence/mutants-hashicorpraft.md).
 const Usual = "walk:deliver=20,drop=1,wait=10,request=3,crash=1,restart=2,cut=1,heal=2"
 
 // Targets is the library in the version of this build.

@@ -203,7 +203,7 @@ func (s *clients) operate(n *bubble.Node, to door, o *kv.Op) {
 	defer cancel()
 	a, err := s.do(ctx, to.conn, o)
 	if untouched(o, err) {
-		wait(n, pause)
+		wait(n)
 	}
 	s.ended(n, o, a, err)
 }

@@ -167,7 +167,7 @@ func (s *clients) moveReplica(n *bubble.Node, to door) {
 		return
 	}
 	n.Emit(EventMove, name)
-	for i := 0; i < attempts && !s.cluster.UncheckedMoves && !s.healthy(n.Context(), to.conn) && wait(n, pause); i++ {
+	for i := 0; i < attempts && !s.cluster.UncheckedMoves && !s.healthy(n.Context(), to.conn) && wait(n); i++ {
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *clients) change(n *bubble.Node, to door) bool {
 			}
 			s.done(n.Self())
 		}
-		if !wait(n, pause) {
+		if !wait(n) {
 			return false
 		}
 	}
@@ -227,10 +227,10 @@ func (s *clients) done(n lockstep.Node) {
 	}
 }
 
-// wait waits for some time, and reports whether the server is still running.
-func wait(n *bubble.Node, long time.Duration) bool {
+// wait waits before the next attempt, and reports whether the server is still running.
+func wait(n *bubble.Node) bool {
 	select {
-	case <-time.After(long):
+	case <-time.After(pause):
 		return true
 	case <-n.Context().Done():
 		return false
@@ -330,7 +330,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 			n.Emit(EventRemoved, name)
 			return nil
 		}
-		wait(n, pause)
+		wait(n)
 	}
 	return nil
 }

@@ -173,14 +173,14 @@ func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
 	}
-	mutantstest.Page(t, mutants.Set, source+"/docs/mutants.md")
-	page, err := os.ReadFile(source + "/docs/mutants.md")
+	mutantstest.Page(t, mutants.Set, source+"/docs/evidence/mutants.md")
+	page, err := os.ReadFile(source + "/docs/evidence/mutants.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range mutants.Set.Strategies { // the totals, so that the command produces the table of the page
 		if !strings.Contains(string(page), "\n| "+s+" |") {
-			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run uses", s)
+			t.Errorf("docs/evidence/mutants.md has no sums of %s, which lockstep paper mutants run uses", s)
 		}
 	}
 	areas := map[kit.Area]int{}

@@ -21,7 +21,7 @@ func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
 	}
-	mutantstest.Page(t, mutants.Set, source+"/docs/mutants-hashicorpraft.md")
+	mutantstest.Page(t, mutants.Set, source+"/docs/evidence/mutants-hashicorpraft.md")
 	if first := mutants.Set.Strategies[0]; first != hashicorpraft.Usual {
 		t.Errorf("mutants are tried with %s first, and the target with %s", first, hashicorpraft.Usual)
 	}
