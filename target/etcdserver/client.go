@@ -44,6 +44,7 @@ type clients struct {
 	rights   *rights
 	seats    *seats
 	doors    map[lockstep.Node]*clientv3.Client // of members that are ready, where members change
+	ids      map[uint64]lockstep.Node           // of members, for reads that are redirected
 }
 
 // task is an operation of a client, or a task of a watcher or operator.
@@ -56,7 +57,8 @@ type task struct {
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.all()), under: map[lockstep.Node][]task{},
-		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{}}
+		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{},
+		ids: map[uint64]lockstep.Node{}}
 	s.kv.Begin(w.Rand(1000), w)
 	s.tasks = s.allTasks()
 	var list []operator.Task
@@ -189,6 +191,12 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 	switch {
 	case o.Txn:
 		return both(ctx, client, o)
+	case o.Kind == kv.Get && s.cluster.Redirected:
+		got, err := s.redirected(ctx, client, key)
+		if err != nil {
+			return a, err
+		}
+		a.Value, a.OK = value(got), true
 	case o.Kind == kv.Get && s.cluster.Serializable:
 		got, err := client.Get(ctx, key, clientv3.WithSerializable())
 		if err != nil {
@@ -220,6 +228,34 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 		return cas(ctx, client, o)
 	}
 	return a, nil
+}
+
+// know records the ID of a member.
+func (s *clients) know(id uint64, n lockstep.Node) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.ids[id] = n
+}
+
+// redirected reads a key at the leader that a member knows, from the member's own node: the connection is lost where
+// the member cannot reach the leader.
+func (s *clients) redirected(ctx context.Context, client *clientv3.Client, key string) (*clientv3.GetResponse, error) {
+	status, err := client.Status(ctx, client.Endpoints()[0])
+	if err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	at, known := s.ids[status.Leader]
+	s.mutex.Unlock()
+	if !known {
+		return nil, errors.New("the member knows no leader")
+	}
+	leader, err := connect(s.cluster.root(), address(at, clientPort))
+	if err != nil {
+		return nil, err
+	}
+	defer leader.Close()
+	return leader.Get(ctx, key, clientv3.WithSerializable())
 }
 
 // puts records that an operation has set keys at a revision, in the order in which watches deliver the keys.

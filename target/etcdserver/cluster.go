@@ -43,6 +43,10 @@ type Cluster struct {
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,cas:1,delete:1,txn:1"`
 	// Serializable makes reads serializable: members answer from their own replica, which may be stale.
 	Serializable bool `help:"reads are serializable: a member answers from its own replica"`
+	// Redirected makes members redirect reads to the leader that they know, which answers from its own replica: the
+	// mode "consistent" of etcd's first API, see Fig. 1 (right) of "Why Is Random Testing Effective for Partition
+	// Tolerance Bugs?".
+	Redirected bool `help:"a member redirects a read to the leader that it knows, which answers from its own replica"`
 
 	// Watchers is the number of clients that watch, every second one all keys. They reopen a watch that ends. The
 	// strategy chooses the member of each watch.
@@ -118,6 +122,9 @@ func (c Cluster) check() error {
 	}
 	if _, err := failpoints(c.Failpoints, failpoint.Names()); err != nil {
 		return err
+	}
+	if c.Redirected && (c.Serializable || c.Changes > 0 || c.Failover > 0) {
+		return fmt.Errorf("etcdserver: redirected needs members that stay, and excludes serializable, changes and failover")
 	}
 	if (c.Spares > 0) != (c.Changes > 0) {
 		return fmt.Errorf(
@@ -201,6 +208,8 @@ func title() string {
 	switch {
 	case len(failpoint.Names()) > 0:
 		return "etcdserver-failpoints"
+	case strings.HasSuffix(target.ThisBuild(), "~unchecked"):
+		return "etcdserver-unchecked"
 	case strings.HasPrefix(Version(), "v0.5"):
 		return "etcdserver-3.4"
 	}

@@ -77,6 +77,7 @@ func start(n *bubble.Node, c Cluster) error {
 		}
 		time.Sleep(time.Second)
 	}
+	clients.know(m.id(), n.Self())
 	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
 	for {
 		if err := m.report(n, n.Incarnation(), clients); err != nil {

@@ -59,6 +59,18 @@ var All = []target.Program{
 		},
 	),
 	in(
+		"etcdserver",
+		target.Program{
+			Name:     "etcdserver-unchecked",
+			Help:     "the same with leaders that stay leaders in a minority, as those of 2014: the server's CheckQuorum is off",
+			Exact:    true,
+			Library:  "go.etcd.io/etcd/server/v3",
+			Versions: []string{"v3.6.16", "v3.7.3"},
+			Overlay:  withoutCheckQuorum,
+			Changed:  "unchecked",
+		},
+	),
+	in(
 		"nats",
 		target.Program{
 			Help:     "clusters of the real NATS server with JetStream, unmodified, in virtual time",
