@@ -18,12 +18,14 @@ type explored struct {
 	Seed      uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
 	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic: repeating a run is then a best effort."`
 	Workers   int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+
+	build []string // options that select a build of the target
 }
 
 // here finds the target. If it is in another program, that program takes over.
 func (x *explored) here(e *Env) (*place, error) {
 	e.bestEffort = x.NoOverlay
-	at, err := e.locate(x.Target, x.Set)
+	at, err := e.locate(x.Target, slices.Concat(x.build, x.Set))
 	if err == nil && at.program != nil {
 		err = e.handOver(at)
 	}
