@@ -40,6 +40,7 @@ type clients struct {
 	watches  int                      // opened so far
 	holds    int                      // leases requested so far
 	reads    int                      // of several keys, so far
+	txns     int                      // so far
 	fills    int                      // so far
 	rights   *rights
 	seats    *seats

@@ -87,6 +87,9 @@ type Cluster struct {
 	Users int `help:"users whose rights the operator grants and revokes; if not 0, authentication is enabled" range:"0..8"`
 	// Readers is the number of clients that read several keys at once, now or at an earlier revision.
 	Readers int `help:"clients that read several keys at once, now or at an earlier revision" range:"0..8"`
+	// Transactors is the number of clients with transactions over several keys. Half of the transactions are one
+	// request. The others first read, and then write if the keys that they read are unchanged.
+	Transactors int `help:"clients with transactions over several keys" range:"0..8"`
 	// Previous makes watches deliver the value of a key before each change.
 	Previous bool `help:"watches deliver the value of a key before each change"`
 	// Fragments makes members split watch responses that do not fit into a short answer.
@@ -99,6 +102,8 @@ type Cluster struct {
 	// Failpoints are places in the server where goroutines sometimes pause and nodes crash; only the target
 	// etcdserver-failpoints has any.
 	Failpoints string `help:"failpoints where the server sometimes pauses, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01; only in the target etcdserver-failpoints"`
+
+	bubble.FaultOptions
 }
 
 // root is the name of clients that may do everything, with authentication enabled.
@@ -172,6 +177,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Grace: grace,
 			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
+		FaultOptions: c.FaultOptions, Settings: settings,
 		Process: bubble.Process{Serial: true},
 		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}

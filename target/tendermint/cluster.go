@@ -43,6 +43,8 @@ type Cluster struct {
 	// share of crashes with a power failure: these lose unsynced data, and may tear a record in two.
 	Files bool    `help:"use the library's own write-ahead log in files; needs the overlay"`
 	Power float64 `help:"share of crashes with a power failure, which loses unsynced data, 0 to 1; with files" range:"0..1"`
+
+	bubble.FaultOptions
 }
 
 // LossMode selects the effect of a lost message on its connection.
@@ -163,7 +165,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Duplicates: true,
 		},
 		Events: eventTypes, Pace: bubble.DefaultPace / (faster / 10),
-		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk}, FaultOptions: c.FaultOptions,
 		// Gossip draws from a global source.
 		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) }},
 	}
