@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -57,10 +58,21 @@ func TestSite(t *testing.T) {
 
 	t.Run("dark", func(t *testing.T) {
 		b := visit(t, 1280, 900, server.URL+"/index.html")
-		darken(t, b)
+		light := eval[string](t, b, background)
+		_, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, page := range pages {
 			b.do(t, chromedp.Navigate(server.URL+"/"+page))
+			if dark := eval[string](t, b, background); dark == light {
+				t.Errorf("%s: dark and light are both %s", page, dark)
+			}
 			screenshot(t, b, "site-dark-"+filepath.Base(page)+".png")
 		}
 	})
 }
+
+// background is the color of the page.
+const background = "getComputedStyle(document.body).backgroundColor"
