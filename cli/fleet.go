@@ -59,6 +59,9 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if c.NoOverlay {
 		return errors.New("--no-overlay with --fleet: a fleet's workers build targets with the overlay")
 	}
+	if c.Conform != "" {
+		return errors.New("--conform with --fleet: a fleet's workers do not have the file of the model")
+	}
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}

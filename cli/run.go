@@ -82,6 +82,7 @@ Examples:
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
   lockstep run etcdraft --scenario ReVote --runs 100 --control
+  lockstep run etcdraft --conform examples/distal/raftlog_fixed.distal
   lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
@@ -101,7 +102,7 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	plan, err := c.plan(at, guide.Set)
+	plan, err := c.plan(e, at, guide.Set)
 	if err != nil {
 		return err
 	}
@@ -240,11 +241,11 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 
 // plan returns the plan that the flags describe, with the options that a scenario needs. Flags override the scenario's
 // options.
-func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
+func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) {
 	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "timeout", int64(c.StepTimeout)); err != nil {
 		return lockstep.Plan{}, err
 	}
-	plan, err := c.explored.plan(at, needs)
+	plan, err := c.explored.plan(e, at, needs)
 	if err != nil {
 		return plan, err
 	}
@@ -422,6 +423,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 		}
 		fmt.Fprintln(e.Out)
 	}
-	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage))
+	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage),
+		c.modelNotes(e, sum.Result))
 	return sum.Write(e.Out, options(e.Out).Color)
 }
