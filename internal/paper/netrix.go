@@ -35,18 +35,24 @@ type tendermintCmd struct {
 
 // Help returns the longer help.
 func (tendermintCmd) Help() string {
-	return scenariosHelp + "\nThe program of each version is built when it is first needed, which takes minutes.\n\n" +
-		"Examples:\n  lockstep paper tendermint --release v0.34.3\n  lockstep paper tendermint LaggingReplica --runs 20\n" +
-		"  lockstep paper tendermint --catch-up --runs 20\n  lockstep paper tendermint --clauses --runs 5 --release v0.34.3\n" +
-		"  lockstep paper tendermint RoundSkip --ablate --runs 1000 --release v0.34.3"
+	return scenariosHelp + `
+The program of each version is built when it is first needed, which takes minutes.
+
+Examples:
+  lockstep paper tendermint --release v0.34.3
+  lockstep paper tendermint LaggingReplica --runs 20
+  lockstep paper tendermint --catch-up --runs 20
+  lockstep paper tendermint --clauses --runs 5 --release v0.34.3
+  lockstep paper tendermint RoundSkip --ablate --runs 1000 --release v0.34.3`
 }
 
 // scenariosHelp says what the lines of tables of scenarios have.
-const scenariosHelp = "Success rates of the scenarios with exact 95 % intervals, the published ones beside ours: with\n" +
-	"the published filters only (plain), with ours, and without faults and steering (control); the share of the steps that the\n" +
-	"scenario took (guided); filters, states and lines, published/ours. A star marks the tests with which the paper\n" +
-	"reports new bugs; there a success is a run with the deviation. Exit status 1: one does worse than published, is\n" +
-	"vacuous in part, or finds what it should not.\n"
+const scenariosHelp = `Success rates of the scenarios with exact 95 % intervals, the published ones beside ours:
+with the published filters only (plain), with ours, and without faults and steering (control); the share of
+the steps that the scenario took (guided); filters, states and lines, published/ours. A star marks the tests
+with which the paper reports new bugs; there a success is a run with the deviation. Exit status 1: one does
+worse than published, is vacuous in part, or finds what it should not.
+`
 
 // Run has the program of each version make its table.
 func (c *tendermintCmd) Run(e *cli.Env) error {
@@ -54,12 +60,13 @@ func (c *tendermintCmd) Run(e *cli.Env) error {
 	for _, v := range c.Release {
 		wanted[v] = true
 	}
-	for i, v := range tendermintVersions {
+	made := 0
+	for _, v := range tendermintVersions {
 		if !wanted[v.version] {
 			continue
 		}
 		delete(wanted, v.version)
-		if i > 0 {
+		if made++; made > 1 {
 			fmt.Fprintln(e.Out)
 		}
 		if err := c.table(e, v.target, v.version); err != nil {

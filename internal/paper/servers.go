@@ -81,9 +81,11 @@ func scratch() (string, func(), error) {
 }
 
 // help is the end of the longer help of the commands on servers.
-const servedHelp = "\nEach line has the published figures beside ours: numbers of runs with their exact 95 % intervals, and\n" +
-	"means. The last column says which figures cannot be samples of one probability by these intervals.\n" +
-	"Exit status 1: there is one.\n"
+const servedHelp = `
+Each line has the published figures beside ours: numbers of runs with their exact 95 % intervals, and means.
+The last column says which figures cannot be samples of one probability by these intervals.
+Exit status 1: there is one.
+`
 
 type cassandraCmd struct {
 	servedRows

@@ -29,7 +29,8 @@ func TestSignTest(t *testing.T) {
 	}
 }
 
-// A campaign counts for the set of weights that needs fewer runs; a mutant that one of them does not find counts for the other.
+// A campaign counts for the set of weights that needs fewer runs. A mutant that one of them does not find counts for
+// the other.
 func TestSwarmCounts(t *testing.T) {
 	cell := func(found bool, runs int) mutants.Cell {
 		c := mutants.Cell{Outcome: mutants.Survived, Runs: runs}

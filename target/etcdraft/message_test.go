@@ -15,14 +15,14 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// Filters refer to the fields of a message: here the first rejected vote is lost, and entries of the first term wait.
+// Filters refer to the fields of a message: here the first request for a vote is lost, and two messages with entries.
 func ExampleMessage() {
 	sc := scenario.New("fields").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
-	sc.If(scenario.IsSend(), scenario.Type("MsgVote"), scenario.Body("after an entry of term 0",
-		func(m etcdraft.Message) bool { return m.LogTerm == 0 && !m.Reject })).
+	sc.If(scenario.IsSend(), scenario.Type("MsgVote"), scenario.Body("with a term",
+		func(m etcdraft.Message) bool { return m.Term > 0 && !m.Reject })).
 		Named("a first vote").Once().Then(scenario.Drop())
-	sc.If(scenario.IsSend(), scenario.Body("with entries of the first term",
-		func(m etcdraft.Message) bool { return m.Term == 1 && len(m.Entries) > 0 })).
+	sc.If(scenario.IsSend(), scenario.Body("with entries",
+		func(m etcdraft.Message) bool { return len(m.Entries) > 0 && m.Index >= m.Commit })).
 		Named("entries").First(2).Then(scenario.Drop())
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{Nodes: 3}, Scenario: sc,
 		Strategy: strategy.PCTCP{Depth: 6, Events: 300, Fair: true, Steps: 1000}, Runs: 5, Seed: 1})
