@@ -137,7 +137,7 @@ func (s *clients) again(t task) {
 func (s *clients) operate(n *bubble.Node, client *clientv3.Client, t task) {
 	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
-	a, err := s.do(ctx, client, t.op)
+	a, err := s.do(ctx, n, client, t.op)
 	if errors.Is(err, rpctypes.ErrNoSpace) {
 		awaitSpace(n, client)
 	}
@@ -187,13 +187,18 @@ type answer struct {
 }
 
 // do performs an operation at a member.
-func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
+func (s *clients) do(
+	ctx context.Context,
+	n *bubble.Node,
+	client *clientv3.Client,
+	o *kv.Op,
+) (a answer, err error) {
 	key := kv.KeyName(o.Key)
 	switch {
 	case o.Txn:
 		return both(ctx, client, o)
 	case o.Kind == kv.Get && s.cluster.Redirected:
-		got, err := s.redirected(ctx, client, key)
+		got, err := s.redirected(ctx, n, client, key)
 		if err != nil {
 			return a, err
 		}
@@ -240,7 +245,12 @@ func (s *clients) know(id uint64, n lockstep.Node) {
 
 // redirected reads a key at the leader that a member knows, from the member's own node: the connection is lost where
 // the member cannot reach the leader.
-func (s *clients) redirected(ctx context.Context, client *clientv3.Client, key string) (*clientv3.GetResponse, error) {
+func (s *clients) redirected(
+	ctx context.Context,
+	n *bubble.Node,
+	client *clientv3.Client,
+	key string,
+) (*clientv3.GetResponse, error) {
 	status, err := client.Status(ctx, client.Endpoints()[0])
 	if err != nil {
 		return nil, err
@@ -251,7 +261,7 @@ func (s *clients) redirected(ctx context.Context, client *clientv3.Client, key s
 	if !known {
 		return nil, errors.New("the member knows no leader")
 	}
-	leader, err := connect(s.cluster.root(), address(at, clientPort))
+	leader, err := connect(n, s.cluster.root(), address(at, clientPort))
 	if err != nil {
 		return nil, err
 	}
