@@ -2,6 +2,7 @@ package lockstep_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -306,4 +307,15 @@ func TestNextRun(t *testing.T) {
 	if texts[0] != texts[1] || texts[0] != texts[2] || !bytes.Contains([]byte(texts[0]), []byte(`"runs":60`)) {
 		t.Errorf("one worker %s, three %s, batches %s", texts[0], texts[1], texts[2])
 	}
+}
+
+func ExampleResult_NextRun() {
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultPOS, Runs: 200, Seed: 1}
+	result, err := lockstep.Explore(context.Background(), plan)
+	next, ok := result.NextRun()
+	fmt.Println(err, ok, next.Runs == result.Runs, next.Probability <= next.Upper)
+	fmt.Println("new is " + next.Criterion)
+	// Output:
+	// <nil> true true true
+	// new is a pair of consecutive steps and events at a node
 }
