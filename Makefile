@@ -3,7 +3,7 @@ GO      ?= go
 # Modules with heavy dependencies are modules of their own, so that `go get` of the library is light.
 PLAIN   := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/kafka target/zookeeper
 # Go programs in virtual time are tested with the overlay, as users run them. Those of UNKNOWN have no target.
-UNKNOWN := internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
+UNKNOWN := internal/unknown/dragonboattest internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
 VIRTUAL := target/tendermint target/etcdserver target/nats target/hashicorpraft target/memberlist $(UNKNOWN)
 ALL     := $(PLAIN) $(VIRTUAL)
 # So many modules are tested at once.
