@@ -346,7 +346,7 @@ func TestSound(t *testing.T) {
 			case want == unknown:
 				count.noOracle++
 			case want != got:
-				t.Logf("%q", list)
+				t.Logf("%+v", list)
 				explain(t, p, o, start, list)
 				t.Fatalf("seed %d, run %d of the changed program: %d, by trying everything %d\n%s", seed, k, got, want, text)
 			default:
