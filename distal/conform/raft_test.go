@@ -37,9 +37,9 @@ func model(t *testing.T, name string, o conform.Options) *conform.Spec {
 
 // TestRaft checks that a correct Raft conforms to the model, and that its runs exercise every rule of it.
 func TestRaft(t *testing.T) {
-	for _, c := range []struct{ nodes, runs int }{{3, tier.Pick(100, 5000)}, {5, tier.Pick(0, 1000)}} {
+	for _, c := range []struct{ nodes, runs int }{{3, tier.Pick(60, 5000)}, {5, tier.Pick(0, 1000)}} {
 		if testing.Short() {
-			c.runs /= 3
+			c.runs /= 6
 		}
 		if c.runs == 0 {
 			continue

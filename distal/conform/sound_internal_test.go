@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-var programs = flag.Int("programs", 0, "random programs to check; 0: 10,000 with LOCKSTEP_FULL, 400 otherwise")
+var programs = flag.Int("programs", 0, "random programs to check; 0: 10,000 with LOCKSTEP_FULL, 200 otherwise")
 
 // shown follows some variables of the nodes.
 type shown struct {
@@ -291,12 +291,12 @@ func watched(p *machine.Program, rng *rand.Rand) *shown {
 func TestSound(t *testing.T) {
 	n := *programs
 	if n == 0 {
-		if n = 400; tier.Full() {
+		if n = 200; tier.Full() {
 			n = 10_000
 		}
 	}
 	if testing.Short() {
-		n = 60
+		n = 30
 	}
 	var count struct{ own, ownUnknown, runs, equal, other, unknown, oracle, noOracle int }
 	for seed := range uint64(n) {
@@ -346,7 +346,7 @@ func TestSound(t *testing.T) {
 			case want == unknown:
 				count.noOracle++
 			case want != got:
-				t.Logf("%v", list)
+				t.Logf("%+v", list)
 				explain(t, p, o, start, list)
 				t.Fatalf("seed %d, run %d of the changed program: %d, by trying everything %d\n%s", seed, k, got, want, text)
 			default:
