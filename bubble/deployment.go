@@ -84,6 +84,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.timer.Stop()
 	d.world.incarnation = func(n lockstep.Node) *Node { return d.incarnations[n-1] }
 	d.frozen = 0
+	d.lay()
 	if d.sockets != nil {
 		d.world.socket = true
 		carry(d.world, d.Nodes, d.sockets.Split)
@@ -121,6 +122,7 @@ func (d *deployment) start(self lockstep.Node) {
 		self:        self,
 		nodes:       d.Nodes,
 		incarnation: d.counts[i],
+		setting:     d.reconfigure(self),
 		world:       d.world,
 		disks:       d.disks[i],
 		model:       d.Disk,
@@ -138,6 +140,7 @@ func (d *deployment) start(self lockstep.Node) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	d.incarnations[i] = n
+	d.maybeKill(self)
 	n.run(d.Start)
 }
 

@@ -265,6 +265,10 @@ func (s *shrinker) notRepeated(what string) error {
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("shrink: there was no time: %w", err)
 	}
+	if s.info.Determinism == lockstep.BestEffort {
+		// other repetitions may have failed, and the caller has counted them
+		return fmt.Errorf("%w in the repetitions of its %s that shrinking made, and may in others", errPasses, what)
+	}
 	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }
 

@@ -77,6 +77,7 @@ func start(n *bubble.Node, c Cluster) error {
 		}
 		time.Sleep(time.Second)
 	}
+	clients.know(m.id(), n.Self())
 	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
 	for {
 		if err := m.report(n, n.Incarnation(), clients); err != nil {
@@ -271,6 +272,7 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if c.Checks > 0 {
 		check(conf, c.Checks)
 	}
+	reconfigure(conf, n.Setting())
 	conf.BcryptCost = bcrypt
 	set(conf, progress, "ExperimentalWatchProgressNotifyInterval", "WatchProgressNotifyInterval")
 	set(conf, urls(n.Self(), at.port()), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
@@ -287,6 +289,21 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	}
 	conf.InitialCluster = strings.Join(all, ",")
 	return conf, nil
+}
+
+// settings is the number of configurations besides the usual one.
+const settings = 3
+
+// reconfigure makes a configuration another one, as operators change it in a rolling restart.
+func reconfigure(conf *embed.Config, setting int) {
+	switch setting {
+	case 1:
+		conf.PreVote = !conf.PreVote
+	case 2:
+		conf.TickMs, conf.ElectionMs = 2*conf.TickMs, 2*conf.ElectionMs
+	case 3:
+		conf.SnapshotCount = max(1, conf.SnapshotCount/2)
+	}
 }
 
 // check makes members compare their stores at their start and at this interval.

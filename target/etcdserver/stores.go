@@ -82,6 +82,7 @@ var Everything = spec.All(
 	),
 	spec.With(Permitted, "users"),
 	spec.With(Snapshots, "readers"),
+	spec.With(Transactions, "transactors"),
 	spec.With(FullRefuse, "quota"),
 	spec.With(Sound, "checks"),
 )

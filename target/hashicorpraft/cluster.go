@@ -64,6 +64,8 @@ type Cluster struct {
 	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
 	// the mutant of its run; see package mutants.
 	Mutant string `help:"mutant of the library that must be active; empty: any" trust:"harmless"`
+
+	bubble.FaultOptions
 }
 
 // None as Cluster.Clients means no clients.
@@ -135,10 +137,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	template := c.bootstrapped()
 	cluster := bubble.Cluster{
 		Name: "hashicorpraft", Build: Version(), Options: given.options(), Nodes: c.Nodes,
-		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
-		Start:   func(n *bubble.Node) error { return start(n, c, template) },
-		Roles:   []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
-		Disk:    bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
+		Start: func(n *bubble.Node) error { return start(n, c, template) },
+		Roles: []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
+		Disk:  bubble.DiskModel{Slow: c.Slow, Longest: c.Disk}, FaultOptions: c.FaultOptions,
 		Network: bubble.Messages{Types: messageTypes, Text: func(body any) string { return body.(*packet).String() }},
 		// The library draws timeouts from the global source of math/rand.
 		Process: bubble.Process{

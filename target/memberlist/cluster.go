@@ -26,6 +26,8 @@ type Cluster struct {
 	NoRejoin bool `help:"nodes do not contact missing members again"`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1" range:"0..1"`
+
+	bubble.FaultOptions
 }
 
 // rejoin is the interval at which a node contacts missing members.
@@ -34,7 +36,7 @@ const rejoin = 5 * time.Second
 func (c Cluster) bubble() bubble.Cluster {
 	return bubble.Cluster{Name: "memberlist", Options: target.Changed(c, Cluster{}), Nodes: target.Fill(c).Nodes,
 		Network: bubble.Sockets{Split: c.Split, Decode: wire.Each(decode)}, Pace: time.Second,
-		Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
+		FaultOptions: c.FaultOptions, Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
 }
 
 // Describe describes the cluster and its capabilities.

@@ -54,7 +54,7 @@ func TestWorkflows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"docs/how-to/ci.md":                 recipe(t, "github.yml"),
+		"docs/how-to/ci.md":          recipe(t, "github.yml"),
 		"scripts/fleet/workflow.yml": string(fleet),
 	} {
 		for _, p := range lint(t, name, []byte(text)) {
