@@ -156,8 +156,8 @@ func operation(text string, at trace.Node, answered bool) string {
 
 // The requests of watchers and of the operator, as the log has them.
 var (
-	compaction = regexp.MustCompile(`^Compact up to revision ([0-9]+)(, waiting)?`)
-	watching   = regexp.MustCompile(`^Watch asks for a watch of (.*) from (?:revision ([0-9]+) on|now on)$`)
+	compactionLine = regexp.MustCompile(`^Compact up to revision ([0-9]+)(, waiting)?`)
+	watchLine      = regexp.MustCompile(`^Watch asks for a watch of (.*) from (?:revision ([0-9]+) on|now on)$`)
 )
 
 // request is a request of a watcher or of the operator as a command; empty: it needs none.
@@ -165,13 +165,13 @@ func request(l trace.Log) string {
 	if l.Source == trace.LogServer {
 		return ""
 	}
-	switch m := compaction.FindStringSubmatch(l.Text); {
+	switch m := compactionLine.FindStringSubmatch(l.Text); {
 	case m != nil && m[2] != "":
 		return fmt.Sprintf("ctl %d compact %s --physical", l.Node, m[1])
 	case m != nil:
 		return fmt.Sprintf("ctl %d compact %s", l.Node, m[1])
 	}
-	if m := watching.FindStringSubmatch(l.Text); m != nil {
+	if m := watchLine.FindStringSubmatch(l.Text); m != nil {
 		key, from := m[1], ""
 		if strings.HasPrefix(key, "all keys") {
 			key = "--prefix ''"
