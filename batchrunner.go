@@ -25,6 +25,7 @@ type BatchRunner struct {
 	plan     *prepared
 	workers  int
 	started  []*worker      // by number; nil before its first run
+	pairs    *pairs         // counts what the runs reached
 	distinct *distinct      // nil unless the plan counts distinct schedules and states
 	left     atomic.Int64   // hanging goroutines that were left running
 	learned  map[int][]byte // by first run, if there are several lineages
@@ -49,6 +50,8 @@ func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 	case c.severally():
 		c.workers = min(c.workers, p.terms.Lineages)
 	}
+	c.pairs = &pairs{}
+	p.Observers = append(slices.Clip(p.Observers), c.pairs)
 	if p.Distinct {
 		c.distinct = newDistinct()
 		p.Observers = append(slices.Clip(p.Observers), c.distinct)
@@ -103,8 +106,9 @@ func (c *campaign) makeAll(first int) {
 		func(_ int, b batch) bool { return c.take(b) })
 }
 
-// forget makes schedules and states of earlier batches count as new.
+// forget makes what earlier batches reached, their schedules and states count as new.
 func (c *BatchRunner) forget() {
+	c.pairs.sum = Novelty{}
 	if c.distinct == nil {
 		return
 	}

@@ -24,7 +24,7 @@ func TestCampaignWithoutOptions(t *testing.T) {
 		{name: "a scenario", scenario: []string{"nodes=4"}, want: map[string]string{"nodes": "4", "requests": ""}},
 	} {
 		x := explored{Nodes: c.nodes}
-		plan, err := x.plan(&place{target: tg, set: c.set}, c.scenario)
+		plan, err := x.plan(&Env{}, &place{target: tg, set: c.set}, c.scenario)
 		if err != nil {
 			t.Fatal(err)
 		}

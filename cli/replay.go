@@ -23,9 +23,10 @@ import (
 // recorded is the trace that a command reads, the program that has its target, and what the user permits the trace to
 // name.
 type recorded struct {
-	Trace     string   `arg:"" help:"Trace file."`
-	Program   string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
-	Set       []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	Trace   string   `arg:"" help:"Trace file."`
+	Program string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
+	Set     []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	conforming
 	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic, as --no-overlay of run."`
 	Allow     []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
 }
@@ -174,7 +175,11 @@ func (r *recorded) planAt(e *Env, t *trace.Trace, at place) (lockstep.Plan, erro
 	if at.program != nil {
 		return lockstep.Plan{}, e.handOver(at)
 	}
-	return r.plan(t, &at)
+	plan, err := r.plan(t, &at)
+	if err != nil {
+		return plan, err
+	}
+	return plan, e.conform(&plan, r.conforming)
 }
 
 type replayCmd struct {

@@ -41,6 +41,11 @@ type runCmd struct {
 	Operations        []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
 	PartitionSequence string        `placeholder:"SEQUENCE" help:"With --coverage: a partition sequence to be measured, too, e.g. '2|2 then 1|3'."`
 	CoverCrashes      bool          `help:"With --coverage: count a crashed node as cut off."`
+	CoverProfile      string        `name:"coverprofile" placeholder:"FILE" help:"Count the statements of the system that the runs execute, and write them as a cover profile of Go. The target is built on demand with counters."`
+	CoverPage         string        `name:"coverpage" placeholder:"FILE" help:"Count them, too, and write the sources as an HTML page: executed, only under faults, never."`
+	CoverPkg          []string      `name:"coverpkg" placeholder:"PATTERN,..." help:"With --coverprofile or --coverpage: patterns of the packages to count, instead of those of the system."`
+	CountStatements   bool          `hidden:"" help:"Count the statements, for another process that writes them."`
+	Sometimes         []string      `placeholder:"WHAT,..." help:"What must happen at least once in the campaign, which otherwise has the problem that it is unreached: types of events, kinds of step (crash), or both with a role (crash:leader)."`
 	Report            string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
 	JUnit             string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
 	Annotate          bool          `help:"Print GitHub annotations."`
@@ -77,12 +82,13 @@ Examples:
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
   lockstep run etcdraft --scenario ReVote --runs 100 --control
+  lockstep run etcdraft --conform examples/distal/raftlog_fixed.distal
   lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
 // Run explores the target.
 func (c *runCmd) Run(e *Env) error {
-	if err := c.elsewhere(e); err != nil {
+	if err := errors.Join(c.chooseBuild(), c.elsewhere(e)); err != nil {
 		return err
 	}
 	at, err := c.here(e)
@@ -96,22 +102,30 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	plan, err := c.plan(at, guide.Set)
+	plan, err := c.plan(e, at, guide.Set)
 	if err != nil {
 		return err
 	}
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
 	}
+	if err := c.sometimes(&plan); err != nil {
+		return err
+	}
 	meter, err := c.meter(&plan)
+	if err != nil {
+		return err
+	}
+	statements, err := c.statements(&plan)
 	if err != nil {
 		return err
 	}
 	if c.Batches {
 		share(plan.Workers)
-		return batch.Serve(e.Ctx, plan, batch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
+		measures := batch.Measures{Coverage: meter, Closure: c.Closure, Code: statements}
+		return batch.Serve(e.Ctx, plan, measures, os.Stdin, e.Out)
 	}
-	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
+	if err := c.checkFiles(); err != nil {
 		return err
 	}
 	sum, err := c.explore(e, plan)
@@ -129,8 +143,15 @@ func (c *runCmd) Run(e *Env) error {
 		}
 		sum.Coverage = meter.Read()
 	}
+	failed = errors.Join(failed, c.executed(e, statements, sum))
 	e.Report(sum.Result.Problems())
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
+}
+
+// checkFiles reports output files that cannot be written.
+func (c *runCmd) checkFiles() error {
+	return errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit, "coverprofile", c.CoverProfile,
+		"coverpage", c.CoverPage))
 }
 
 // explore makes the runs and summarizes them. It returns nil if it could make none.
@@ -220,11 +241,11 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 
 // plan returns the plan that the flags describe, with the options that a scenario needs. Flags override the scenario's
 // options.
-func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
+func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) {
 	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "timeout", int64(c.StepTimeout)); err != nil {
 		return lockstep.Plan{}, err
 	}
-	plan, err := c.explored.plan(at, needs)
+	plan, err := c.explored.plan(e, at, needs)
 	if err != nil {
 		return plan, err
 	}
@@ -276,6 +297,9 @@ func (c *runCmd) measures() (words []string) {
 	}
 	if c.PartitionSequence != "" {
 		words = append(words, "--partition-sequence", c.PartitionSequence)
+	}
+	if len(c.Sometimes) > 0 {
+		words = append(words, "--sometimes", strings.Join(c.Sometimes, ","))
 	}
 	return words
 }
@@ -399,6 +423,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 		}
 		fmt.Fprintln(e.Out)
 	}
-	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage))
+	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage),
+		c.modelNotes(e, sum.Result))
 	return sum.Write(e.Out, options(e.Out).Color)
 }

@@ -273,6 +273,7 @@ func (l *Ledger) reduce() {
 	clear(r.Reasons)
 	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil,
 		nil
+	r.Novelty, l.Code = lockstep.Novelty{}, nil
 	n := min(len(l.Findings), len(r.Failures), reducedFindings)
 	l.Findings, r.Failures = l.Findings[:n], r.Failures[:n]
 	cut := func(text string) string { return text[:min(len(text), reducedText)] }

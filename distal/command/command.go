@@ -34,6 +34,7 @@ type Commands struct {
 		Export  exportCmd  `cmd:"" help:"Print a Promela model for Spin."`
 		Explore exploreCmd `cmd:"" help:"Search every behavior to a bound, or random ones."`
 		Test    testCmd    `cmd:"" help:"Run the tests of a file and check whether each ends as it expects."`
+		Conform conformCmd `cmd:"" help:"Check whether a recorded run of an implementation is a behavior of the program."`
 	} `cmd:"" help:"Check, transform and search protocols written in Distal."`
 }
 

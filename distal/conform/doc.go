@@ -17,11 +17,11 @@
 //
 // # How the search stays small
 //
-// Local states, messages and sets of messages have numbers, and what a node can do is computed once for each local state
-// and each set of messages. States that another one covers are dropped: it has the same local states, up to variables
-// that [Mapping] calls larger, and all messages of the other one.
+// Local states, messages and sets of messages have numbers, and what a node can do is computed once for each local
+// state and each set of messages. States that another one covers are dropped: it has the same local states, up to
+// variables that [Mapping] calls larger, and all messages of the other one.
 //
-// A run that reaches one of the [Limits] may have more behaviors than were found. If none is left after that, the run is
-// inconclusive: it is neither a finding nor a pass. So is a run of which the mapping knows too little, and one in which
-// the model itself fails.
+// A run that reaches one of the [Limits] may have more behaviors than were found. If none is left after that, the run
+// is inconclusive: it is neither a finding nor a pass. So is a run of which the mapping knows too little, and one in
+// which the model itself fails.
 package conform

@@ -139,15 +139,15 @@ func asksForTimely(r *core.Rule) (asks bool) {
 func (m *model) refuse() error {
 	p := m.program.Core
 	if p.Lockstep {
-		return fmt.Errorf("protocol %s is in lock-step; an implementation is compared with a program that has rules", p.Name)
+		return fmt.Errorf("protocol %s is in lock-step; conformance needs a program that has rules", p.Name)
 	}
 	var failed error
 	for _, r := range p.Rules {
 		look := func(e core.Expr) {
 			x, ok := e.(*core.Mail)
 			if ok && x.All && p.Messages[x.Message].Round != r.Round(p) {
-				failed = fmt.Errorf("%s: %s reads messages of another round, received(%s); conformance needs rules that "+
-					"read those of their own", x.Pos, r.Label(p), p.Messages[x.Message].Type.Name)
+				failed = fmt.Errorf("%s: %s reads received(%s), of another round; conformance needs rules that read their own",
+					x.Pos, r.Label(p), p.Messages[x.Message].Type.Name)
 			}
 		}
 		core.Walk(r.Enabling.Guard, look)

@@ -13,22 +13,26 @@ import (
 // Raft maps the events of package raftspec to these variables of a model, of which it needs term and log:
 //
 //	term: int                a node's term, from that of the start on
-//	role: Role               an enum with candidate and leader
+//	role: Role               an enum with follower, candidate and leader
 //	log: set<Entry>          the record Entry has the fields index and term, or: log: seq<int>, the terms
 //	commit: int              an upper bound of the node's commit index
 //
-// A node that claims to lead, or to campaign, must do so in the model. A follower may be anything in the model: a
-// leader that restarts, or has not heard of a quorum, is a follower of the term that it led. The commit index
-// of a system may be behind that of the model, as it is after a restart.
+// A node that claims to lead, or to campaign, must do so in the model, and one that enters a term as a follower is one.
+// A node that becomes a follower of its own term, or restarts, may be anything in the model: a leader that has not
+// heard of a quorum is a follower of the term that it led. The commit index of a system may be behind that of the model,
+// as it is after a restart.
 //
-// The mapping assumes of the model what [Mapping] says about Again, Epoch (term) and Larger (commit, known, stamp).
+// The mapping assumes of the model what [Mapping] says about Again, Epoch (term) and Larger (commit,
+// known, old, stamp).
 // A run in which the members change, or in which a node installs a snapshot that no log explains, is inconclusive.
-var Raft = Mapping{Name: "Raft", New: newRaft, Again: true, Epoch: "term", Larger: []string{"commit", "known", "stamp"}}
+var Raft = Mapping{Name: "Raft", New: newRaft, Again: true, Epoch: "term",
+	Larger: []string{"commit", "known", "old", "stamp"}}
 
 // raft follows the nodes of a Raft.
 type raft struct {
 	program                 *machine.Program
-	term, role, log, commit int // variables; -1: the model has none
+	term, role, log, commit int   // variables; -1: the model has none
+	follower                int64 // roles
 	candidate, leader       int64
 	set                     bool // the log is a set of records
 	nodes                   []raftNode
@@ -41,7 +45,9 @@ type raft struct {
 type raftNode struct {
 	term, commit uint64
 	role         string
+	may          bool         // lead or campaign in the model, although it does not say so
 	log          []core.Value // by index
+	longest      int          // the most entries that the log ever had
 }
 
 func newRaft(p *machine.Program, info lockstep.Info) (Observer, error) {
@@ -66,9 +72,12 @@ func (r *raft) types() error {
 	vars := r.program.Core.Vars
 	if r.role >= 0 {
 		t := vars[r.role].Type
-		r.candidate, r.leader = int64(slices.Index(t.Values, "candidate")), int64(slices.Index(t.Values, "leader"))
-		if t.Kind != core.Enum || r.candidate < 0 || r.leader < 0 {
-			return fmt.Errorf("the variable role must be of an enum with the values candidate and leader")
+		for name, role := range map[string]*int64{raftspec.BecameFollower: &r.follower, //lockstep:unordered
+			raftspec.BecameCandidate: &r.candidate, raftspec.BecameLeader: &r.leader} {
+			*role = int64(slices.Index(t.Values, name))
+		}
+		if t.Kind != core.Enum || min(r.follower, r.candidate, r.leader) < 0 {
+			return fmt.Errorf("the variable role must be of an enum with the values follower, candidate and leader")
 		}
 	}
 	switch t := vars[r.log].Type; {
@@ -77,7 +86,7 @@ func (r *raft) types() error {
 		t.Elem.Fields[0].Name == "index" && t.Elem.Fields[1].Name == "term":
 		r.set = true
 	default:
-		return fmt.Errorf("the variable log must be a seq<int> of terms, or a set of records with the fields index and term")
+		return fmt.Errorf("the variable log must be a seq<int> of terms, or a set of records with index and term")
 	}
 	return nil
 }
@@ -91,6 +100,7 @@ func (r *raft) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
 	n := &r.nodes[e.Node]
 	switch v := e.Value.(type) {
 	case *raftspec.Role:
+		n.may = v.Term-r.terms == n.term
 		n.role, n.term = e.Type, v.Term-r.terms
 	case *raftspec.Appended:
 		if len(v.Entries) == 0 {
@@ -141,14 +151,15 @@ func (r *raft) append(n *raftNode, entries []raftspec.Entry) error {
 	for i := range entries {
 		n.log = append(n.log, r.entry(&entries[i]))
 	}
+	n.longest = max(n.longest, len(n.log))
 	return nil
 }
 
 // cut drops the entries from an index on. The log is never changed in place: states of the model share it.
 func (r *raft) cut(n *raftNode, from uint64) error {
 	if from <= r.base || from-r.base > uint64(len(n.log))+1 {
-		return fmt.Errorf("the log goes from index %d up to %d, and changes at %d: what is between is not known", r.base+1,
-			r.base+uint64(len(n.log)), from)
+		return fmt.Errorf("the log goes from index %d up to %d, and changes at %d: what is between is not known",
+			r.base+1, r.base+uint64(len(n.log)), from)
 	}
 	n.log = slices.Clip(n.log[:from-r.base-1])
 	return nil
@@ -164,7 +175,7 @@ func (r *raft) install(n *raftNode, s *raftspec.Installed) error {
 	}
 	for i := range r.nodes {
 		if o := &r.nodes[i]; has(o) {
-			n.log, n.commit = slices.Clip(o.log[:at]), uint64(at)
+			n.log, n.commit, n.longest = slices.Clip(o.log[:at]), uint64(at), max(n.longest, at)
 			return nil
 		}
 	}
@@ -183,7 +194,7 @@ func (r *raft) restarted(n *raftNode, v *raftspec.Restarted, first bool) error {
 		return fmt.Errorf("a node starts with a log after index %d and term %d, of which nothing is known", v.Base, v.Term)
 	}
 	n.log = slices.Clip(n.log[:v.Base-r.base])
-	n.term, n.role, n.commit = v.Term-r.terms, raftspec.BecameFollower, 0
+	n.term, n.role, n.commit, n.may = v.Term-r.terms, raftspec.BecameFollower, 0, true
 	if v.Commit > r.base {
 		n.commit = v.Commit - r.base
 	}
@@ -204,6 +215,8 @@ func (r *raft) Agrees(node int, s *machine.State) bool {
 			return false
 		case n.role == raftspec.BecameCandidate && role != r.candidate:
 			return false
+		case n.role != raftspec.BecameLeader && n.role != raftspec.BecameCandidate && !n.may && role != r.follower:
+			return false
 		}
 	}
 	log := s.Vars[r.log].E
@@ -220,14 +233,19 @@ func (r *raft) begins(log, longer []core.Value) bool {
 	return true
 }
 
-// Leads excludes later terms, and leaders that would have to lose entries.
+// Leads excludes later terms, leaders of the term that would have to lose entries, and leaders of earlier terms with
+// entries that nothing has shown.
 func (r *raft) Leads(node int, s *machine.State) bool {
 	n, term, log := &r.nodes[node], s.Vars[r.term].N, s.Vars[r.log].E
-	if term > int64(n.term) {
+	leads := r.role >= 0 && s.Vars[r.role].N == r.leader
+	switch {
+	case term > int64(n.term):
 		return false
+	case leads && term == int64(n.term):
+		return len(log) <= len(n.log) && r.begins(log, n.log)
+	default:
+		return !leads || len(log) <= n.longest
 	}
-	leads := r.role >= 0 && s.Vars[r.role].N == r.leader && term == int64(n.term)
-	return !leads || len(log) <= len(n.log) && r.begins(log, n.log)
 }
 
 func (r *raft) Text(node int) string {

@@ -285,8 +285,8 @@ func (s *search) allowed(node int) string {
 // alternatives describes what a node could do in any state in which the model may be, in order.
 func (s *search) alternatives(node int) (texts []string) {
 	for _, w := range s.worlds {
-		s.each(w, node, func(v *world) bool {
-			text := fmt.Sprintf("%s to %s", s.m.label(v.past.rule), s.m.program.FormatState(s.state(v, node)))
+		s.each(w, node, func(v *move) bool {
+			text := fmt.Sprintf("%s to %s", s.m.label(v.rule), s.m.program.FormatState(s.m.locals.list[v.after].state))
 			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}

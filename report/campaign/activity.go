@@ -22,7 +22,10 @@ func Activity(r *lockstep.Result) []string {
 	}
 	lines := []string{"a run: " + strings.Join(happened(r), ", ")}
 	for _, j := range r.Checked {
-		if j.N > 0 {
+		if j.Sometimes && j.N > 0 {
+			lines = append(lines, fmt.Sprintf("%s: happened %s, in %s", plain.Clean(j.Name), words.Count(j.N, "time"),
+				words.Count(j.Runs, "run")))
+		} else if j.N > 0 {
 			lines = append(lines, fmt.Sprintf("property %s was checked %s, %s a run",
 				plain.Clean(j.Name), words.Count(j.N, "time"), average(r, int64(j.N))))
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
@@ -52,6 +53,10 @@ type Campaign struct {
 	Curve []Sample
 	// Coverage is the measured coverage, if there is any.
 	Coverage []coverage.Reading
+	// Code is what the runs executed of the system, if that was measured.
+	Code *code.Report
+	// Next is what the campaign says about its next run by a criterion of its own; nil: by that of the result.
+	Next *lockstep.Estimate
 	// Closure counts late messages, if they were counted.
 	Closure []lockstepform.TypeCount
 
@@ -189,6 +194,9 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 	}
 	for _, line := range c.Notes {
 		fmt.Fprintln(&b, plain.Clean(line))
+	}
+	for _, line := range c.reached() {
+		fmt.Fprintln(&b, line)
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
 	for _, line := range []struct{ text, value string }{
