@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
+	"github.com/lockstep-go/lockstep/novelty"
 )
 
 // BatchRunner makes batches of a campaign's runs, on deployments that last from one batch to the next. [Explore] makes
@@ -108,7 +109,7 @@ func (c *campaign) makeAll(first int) {
 
 // forget makes what earlier batches reached, their schedules and states count as new.
 func (c *BatchRunner) forget() {
-	c.pairs.sum = Novelty{}
+	c.pairs.sum = novelty.Set{}
 	if c.distinct == nil {
 		return
 	}

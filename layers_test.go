@@ -19,6 +19,7 @@ var layers = [][]string{
 	{
 		"trace",
 		"isolation",
+		"novelty",
 		"cover",
 		"gen",
 		"watchdog",

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep/internal/mix"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // pairs is the observer that counts which pairs of consecutive steps and events at a node the runs of a campaign
 // reached. A step counts by its kind or the type of its message, an event by its type.
-type pairs struct{ sum Novelty }
+type pairs struct{ sum novelty.Set }
 
 func (*pairs) New(info Info) Watcher {
 	return &pairWatcher{before: make([]mix.Hash, info.Nodes+1), every: info.Serial}
@@ -105,9 +106,9 @@ func (w *pairWatcher) Noted() any { return slices.Clone(w.list) }
 //
 // What counts as new is a pair of consecutive steps and events at a node, whatever node it is. A campaign that measures
 // code coverage has a better criterion.
-func (r *Result) NextRun() (Estimate, bool) {
-	if r.Exhausted || r.Guarantee.Certain || r.endedEarly() || r.Novelty.runs < 2 {
-		return Estimate{}, false
+func (r *Result) NextRun() (novelty.Estimate, bool) {
+	if r.Exhausted || r.Guarantee.Certain || r.endedEarly() || r.Novelty.Runs() < 2 {
+		return novelty.Estimate{}, false
 	}
 	e := r.Novelty.Estimate()
 	e.Criterion = pairsCriterion

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -42,7 +43,7 @@ type Result struct {
 	// Reached says how far a strategy got that works through a space, e.g. that it is complete to its bound.
 	Reached string
 	// Novelty is what the runs reached; see NextRun. A fast campaign measures only some of its runs.
-	Novelty Novelty
+	Novelty novelty.Set
 	// Exhausted says that a strategy has made all of its runs.
 	Exhausted bool
 	// Digest is a hash over all runs with their numbers: steps, messages and events. It is equal for equal plan, seed

@@ -111,8 +111,9 @@ func (f *Files) check() error {
 	if f.Faulty < 0 || f.Capacity < 0 {
 		return fmt.Errorf("%d disks may fail, and have %d bytes: neither may be negative", f.Faulty, f.Capacity)
 	}
+	//lockstep:unordered any error will do
 	for of, d := range map[string]Delay{"SyncTimes": f.SyncTimes, "WriteTimes": f.WriteTimes, "ReadTimes": f.ReadTimes} {
-		if err := d.check(of); err != nil { //lockstep:unordered any error will do
+		if err := d.check(of); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -27,7 +28,7 @@ type Sum struct {
 	// Blocks is the number of blocks of the program.
 	Blocks int `json:"blocks"`
 	// Executed has two features for each block: see featureOf.
-	Executed lockstep.Novelty `json:"executed"`
+	Executed novelty.Set `json:"executed"`
 }
 
 // featureOf is the feature that a run reaches when it executes a block, before its first fault or after it.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/novelty"
 )
 
 // State says which runs executed a block.
@@ -88,7 +88,7 @@ func (m *Meter) Report() *Report {
 }
 
 // NextRun estimates the probability that the next run executes a statement that no run executed.
-func (m *Meter) NextRun() lockstep.Estimate {
+func (m *Meter) NextRun() novelty.Estimate {
 	blocks := m.sum.Executed.Mapped(func(feature uint64) uint64 { return feature >> 1 })
 	e := blocks.Estimate()
 	e.Criterion = "a statement"

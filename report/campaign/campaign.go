@@ -19,6 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -56,7 +57,7 @@ type Campaign struct {
 	// Code is what the runs executed of the system, if that was measured.
 	Code *code.Report
 	// Next is what the campaign says about its next run by a criterion of its own; nil: by that of the result.
-	Next *lockstep.Estimate
+	Next *novelty.Estimate
 	// Closure counts late messages, if they were counted.
 	Closure []lockstepform.TypeCount
 

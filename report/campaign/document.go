@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -103,7 +104,7 @@ type Document struct {
 	// Code is what the runs executed of the system, if that was measured.
 	Code *code.Report `json:"code,omitempty"`
 	// NextRun estimates the probability that the next run reaches something new, if there is an estimate.
-	NextRun *lockstep.Estimate `json:"next_run,omitempty"`
+	NextRun *novelty.Estimate `json:"next_run,omitempty"`
 	// Closure counts messages by type, and how many of them were late: of a round that their receiver had left.
 	Closure []lockstepform.TypeCount `json:"closure,omitempty"`
 	// Control counts the runs of the same plan without the faults of its scenario, if they were made.

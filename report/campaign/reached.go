@@ -3,9 +3,9 @@ package campaign
 import (
 	"fmt"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/words"
+	"github.com/lockstep-go/lockstep/novelty"
 )
 
 // reached says what the runs executed, package by package, and what the next run may reach.
@@ -27,7 +27,7 @@ func (c *Campaign) reached() (lines []string) {
 }
 
 // next is what the campaign says about its next run, or nil.
-func (c *Campaign) next() *lockstep.Estimate {
+func (c *Campaign) next() *novelty.Estimate {
 	e, ok := c.Result.NextRun()
 	switch {
 	case !ok:
@@ -56,7 +56,7 @@ func executed(c code.Count) string {
 func share(part, of int) string { return fmt.Sprintf("%5.1f%%", 100*float64(part)/float64(max(of, 1))) }
 
 // nextRun says what a campaign says about its next run.
-func nextRun(e lockstep.Estimate) string {
+func nextRun(e novelty.Estimate) string {
 	return fmt.Sprintf("reaches something new with probability %s (%s to %s, %.0f%% confidence); new is %s, "+
 		"and %d of %s reached one that no other did", percent(e.Probability), percent(e.Lower), percent(e.Upper),
 		100*e.Confidence, e.Criterion, e.Only, words.Count(e.Runs, "run"))

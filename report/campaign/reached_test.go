@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -46,7 +47,7 @@ func TestReached(t *testing.T) {
 	c.Code = &code.Report{Runs: 10, Total: code.Count{Statements: 40, Executed: 30, UnderFaults: 5},
 		Packages: []code.Count{{Package: "kv", Statements: 30, Executed: 30}, {Package: "kv/log", Statements: 10, UnderFaults: 5,
 			Executed: 5}}}
-	c.Next = &lockstep.Estimate{Criterion: "a statement", Runs: 10, Upper: 0.25, Confidence: 0.95}
+	c.Next = &novelty.Estimate{Criterion: "a statement", Runs: 10, Upper: 0.25, Confidence: 0.95}
 	has("text", text(), "statements executed in 10 runs:\n  kv      100.0% of 30\n  kv/log   50.0% of 10,  50.0% only under faults\n",
 		"in all:  75.0% of 40,  12.5% only under faults\n", "new is a statement, and 0 of 10 runs")
 	document, err := json.Marshal(c.Document())

@@ -1,4 +1,6 @@
-package lockstep
+// Package novelty estimates the probability that the next run of a campaign reaches something new, from which runs
+// reached what so far.
+package novelty
 
 import (
 	"bytes"
@@ -16,10 +18,10 @@ import (
 	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
-// Novelty is what the runs of a campaign reached, as a set of features: numbers that stand for something a run can
+// Set is what the runs of a campaign reached, as a set of features: numbers that stand for something a run can
 // reach, such as a statement of the system. It keeps which runs reached the rare features, which is enough to estimate
 // the probability that the next run reaches something new. Parts of a campaign can be merged. The zero value is empty.
-type Novelty struct {
+type Set struct {
 	runs    int
 	reached map[uint64]reachers
 }
@@ -37,32 +39,32 @@ const manyRuns = 3
 const maxFeatures = 1 << 20
 
 // Add adds a run with the features that it reached, each at most once.
-func (n *Novelty) Add(run int, features []uint64) {
-	n.runs++
-	if n.reached == nil && len(features) > 0 {
-		n.reached = map[uint64]reachers{}
+func (s *Set) Add(run int, features []uint64) {
+	s.runs++
+	if s.reached == nil && len(features) > 0 {
+		s.reached = map[uint64]reachers{}
 	}
 	for _, f := range features {
-		n.add(f, reachers{first: run, n: 1})
+		s.add(f, reachers{first: run, n: 1})
 	}
 }
 
 // Merge adds other runs.
-func (n *Novelty) Merge(other Novelty) {
-	n.runs += other.runs
-	if n.reached == nil && len(other.reached) > 0 {
-		n.reached = make(map[uint64]reachers, len(other.reached))
+func (s *Set) Merge(other Set) {
+	s.runs += other.runs
+	if s.reached == nil && len(other.reached) > 0 {
+		s.reached = make(map[uint64]reachers, len(other.reached))
 	}
 	// The order matters only beyond maxFeatures.
 	for _, f := range slices.Sorted(maps.Keys(other.reached)) {
-		n.add(f, other.reached[f])
+		s.add(f, other.reached[f])
 	}
 }
 
 // add adds the runs that reached a feature.
-func (n *Novelty) add(f uint64, by reachers) {
-	was, ok := n.reached[f]
-	if !ok && len(n.reached) >= maxFeatures {
+func (s *Set) add(f uint64, by reachers) {
+	was, ok := s.reached[f]
+	if !ok && len(s.reached) >= maxFeatures {
 		return
 	}
 	switch {
@@ -73,34 +75,34 @@ func (n *Novelty) add(f uint64, by reachers) {
 	case was.n > 0:
 		return // unreachable: by.n is at least 1
 	}
-	n.reached[f] = by
+	s.reached[f] = by
 }
 
 // Runs is the number of runs.
-func (n *Novelty) Runs() int { return n.runs }
+func (s *Set) Runs() int { return s.runs }
 
 // Has reports whether a run reached a feature.
-func (n *Novelty) Has(feature uint64) bool { return n.reached[feature].n > 0 }
+func (s *Set) Has(feature uint64) bool { return s.reached[feature].n > 0 }
 
 // Equal reports whether both are the same.
-func (n Novelty) Equal(other Novelty) bool {
-	return n.runs == other.runs && maps.Equal(n.reached, other.reached)
+func (s Set) Equal(other Set) bool {
+	return s.runs == other.runs && maps.Equal(s.reached, other.reached)
 }
 
 // Last is the greatest feature that a run reached, if there is one.
-func (n *Novelty) Last() (feature uint64, ok bool) {
+func (s *Set) Last() (feature uint64, ok bool) {
 	//lockstep:unordered the greatest is the same in any order
-	for f := range n.reached {
+	for f := range s.reached {
 		feature, ok = max(feature, f), true
 	}
 	return feature, ok
 }
 
 // Mapped is the same with other features: a run has reached a new feature if it reached one that as maps to it.
-func (n *Novelty) Mapped(as func(uint64) uint64) Novelty {
-	out := Novelty{runs: n.runs, reached: make(map[uint64]reachers, len(n.reached))}
-	for _, f := range slices.Sorted(maps.Keys(n.reached)) {
-		for _, run := range n.reached[f].runs() {
+func (s *Set) Mapped(as func(uint64) uint64) Set {
+	out := Set{runs: s.runs, reached: make(map[uint64]reachers, len(s.reached))}
+	for _, f := range slices.Sorted(maps.Keys(s.reached)) {
+		for _, run := range s.reached[f].runs() {
 			out.addOnce(as(f), run)
 		}
 	}
@@ -122,14 +124,14 @@ func (r reachers) runs() []int {
 const noRun = -1
 
 // addOnce adds a run to those that reached a feature, unless it is among them.
-func (n *Novelty) addOnce(f uint64, run int) {
-	was := n.reached[f]
+func (s *Set) addOnce(f uint64, run int) {
+	was := s.reached[f]
 	switch {
 	case was.n == manyRuns || was.n > 0 && run != noRun && slices.Contains(was.runs(), run):
 	case run == noRun || was.n == manyRuns-1:
-		n.reached[f] = reachers{n: manyRuns}
+		s.reached[f] = reachers{n: manyRuns}
 	default:
-		n.add(f, reachers{first: run, n: 1})
+		s.add(f, reachers{first: run, n: 1})
 	}
 }
 
@@ -153,11 +155,11 @@ type Estimate struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// estimateConfidence is the confidence of both limits together.
-const estimateConfidence = 0.95
+// confidence is the confidence of both limits together.
+const confidence = 0.95
 
-// estimateQuantile is the distance of its limits in standard deviations of a normal distribution.
-const estimateQuantile = 1.96
+// quantile is the distance of its limits in standard deviations of a normal distribution.
+const quantile = 1.96
 
 // Estimate estimates the probability that the next run reaches something new, after Good and Turing (I. J. Good, The
 // population frequencies of species and the estimation of population parameters, Biometrika 40, 1953). With features
@@ -168,34 +170,34 @@ const estimateQuantile = 1.96
 // random sample, Annals of Statistics 11, 1983). Its second term counts pairs of runs that alone share a feature. The
 // lower limit is the normal one: it is often 0, because a campaign can have reached everything. The upper limit is the
 // exact one of a binomial with the same variance, which has fewer runs, because the numbers are often small.
-func (n *Novelty) Estimate() Estimate {
-	e := Estimate{Runs: n.runs, Reached: len(n.reached), Confidence: estimateConfidence, Upper: 1}
-	if n.runs == 0 {
+func (s *Set) Estimate() Estimate {
+	e := Estimate{Runs: s.runs, Reached: len(s.reached), Confidence: confidence, Upper: 1}
+	if s.runs == 0 {
 		return e
 	}
-	only, pairs := n.rare()
-	runs := float64(n.runs)
+	only, pairs := s.rare()
+	runs := float64(s.runs)
 	e.Only = only
 	e.Probability = float64(only) / runs
 	variance := float64(only) * (1 - e.Probability)
-	e.Lower = max(0, e.Probability-estimateQuantile*math.Sqrt(variance+float64(pairs))/runs)
+	e.Lower = max(0, e.Probability-quantile*math.Sqrt(variance+float64(pairs))/runs)
 	less := 1 + float64(pairs)/max(variance, 1)
-	_, e.Upper = exact.RealLimits(float64(only)/less, runs/less, (1-estimateConfidence)/2)
+	_, e.Upper = exact.RealLimits(float64(only)/less, runs/less, (1-confidence)/2)
 	return e
 }
 
 // rare counts the runs that reached something that no other run reached, and the ordered pairs of another run and one
 // without which it would be among them.
-func (n *Novelty) rare() (only, pairs int) {
+func (s *Set) rare() (only, pairs int) {
 	runs, both := map[int]bool{}, map[[2]int]bool{}
 	//lockstep:unordered numbers are counted
-	for _, by := range n.reached {
+	for _, by := range s.reached {
 		if by.n == 1 {
 			runs[by.first] = true
 		}
 	}
 	//lockstep:unordered numbers are counted
-	for _, by := range n.reached {
+	for _, by := range s.reached {
 		if by.n != 2 {
 			continue
 		}
@@ -208,20 +210,20 @@ func (n *Novelty) rare() (only, pairs int) {
 	return len(runs), len(both)
 }
 
-// packedNovelty is the form of a Novelty in JSON.
-type packedNovelty struct {
+// packedSet is the form of a Set in JSON.
+type packedSet struct {
 	Runs    int    `json:"runs"`
 	Reached []byte `json:"reached,omitempty"`
 }
 
 // MarshalJSON packs the features: differences between sorted ones, each with its runs.
-func (n Novelty) MarshalJSON() ([]byte, error) {
-	p := packedNovelty{Runs: n.runs}
-	if len(n.reached) > 0 {
+func (s Set) MarshalJSON() ([]byte, error) {
+	p := packedSet{Runs: s.runs}
+	if len(s.reached) > 0 {
 		var text []byte
 		last := uint64(0)
-		for _, f := range slices.Sorted(maps.Keys(n.reached)) {
-			by := n.reached[f]
+		for _, f := range slices.Sorted(maps.Keys(s.reached)) {
+			by := s.reached[f]
 			text = binary.AppendUvarint(text, f-last)
 			text = append(text, byte(by.n))
 			if by.n < manyRuns {
@@ -248,83 +250,83 @@ func (n Novelty) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-var errNovelty = errors.New("what the runs reached is not in the form that Lockstep writes")
+var errForm = errors.New("what the runs reached is not in the form that Lockstep writes")
 
-// maxNoveltyText bounds the unpacked form.
-const maxNoveltyText = maxFeatures * (2*binary.MaxVarintLen64 + 2)
+// maxText bounds the unpacked form.
+const maxText = maxFeatures * (2*binary.MaxVarintLen64 + 2)
 
 // UnmarshalJSON unpacks the features. The text may come from another machine.
-func (n *Novelty) UnmarshalJSON(text []byte) error {
-	var p packedNovelty
+func (s *Set) UnmarshalJSON(text []byte) error {
+	var p packedSet
 	if err := json.Unmarshal(text, &p); err != nil {
 		return err
 	}
-	*n = Novelty{runs: p.Runs}
+	*s = Set{runs: p.Runs}
 	if len(p.Reached) == 0 {
-		return n.check()
+		return s.check()
 	}
-	r := io.LimitReader(flate.NewReader(bytes.NewReader(p.Reached)), maxNoveltyText)
+	r := io.LimitReader(flate.NewReader(bytes.NewReader(p.Reached)), maxText)
 	list, err := io.ReadAll(r)
 	if err != nil {
-		return errNovelty
+		return errForm
 	}
-	n.reached = map[uint64]reachers{}
+	s.reached = map[uint64]reachers{}
 	for last := uint64(0); len(list) > 0; {
-		if last, list, err = n.unpack(last, list); err != nil {
+		if last, list, err = s.unpack(last, list); err != nil {
 			return err
 		}
 	}
-	return n.check()
+	return s.check()
 }
 
 // unpack reads the next feature.
-func (n *Novelty) unpack(last uint64, list []byte) (feature uint64, rest []byte, err error) {
+func (s *Set) unpack(last uint64, list []byte) (feature uint64, rest []byte, err error) {
 	more, size := binary.Uvarint(list)
-	if size <= 0 || len(list) == size || more == 0 && len(n.reached) > 0 || more > math.MaxUint64-last ||
-		len(n.reached) >= maxFeatures {
-		return 0, nil, errNovelty
+	if size <= 0 || len(list) == size || more == 0 && len(s.reached) > 0 || more > math.MaxUint64-last ||
+		len(s.reached) >= maxFeatures {
+		return 0, nil, errForm
 	}
 	by := reachers{n: int(list[size])}
 	list = list[size+1:]
 	if by.n < 1 || by.n > manyRuns {
-		return 0, nil, errNovelty
+		return 0, nil, errForm
 	}
 	var numbers [2]uint64
 	for i := range numbers[:by.n%manyRuns] {
 		numbers[i], size = binary.Uvarint(list)
 		if size <= 0 || numbers[i] > math.MaxInt32 {
-			return 0, nil, errNovelty
+			return 0, nil, errForm
 		}
 		list = list[size:]
 	}
 	if by.first = int(numbers[0]); by.n == 2 {
 		by.second = by.first + int(numbers[1])
 	}
-	n.reached[last+more] = by
+	s.reached[last+more] = by
 	return last + more, list, nil
 }
 
 // check reports numbers that no campaign has.
-func (n *Novelty) check() error {
-	if n.runs < 0 || n.runs == 0 && len(n.reached) > 0 {
-		return errNovelty
+func (s *Set) check() error {
+	if s.runs < 0 || s.runs == 0 && len(s.reached) > 0 {
+		return errForm
 	}
 	return nil
 }
 
 // Check reports why this cannot be what runs from first up to, not including, end reached.
-func (n *Novelty) Check(first, end int) error {
-	if n.runs > end-first {
-		return fmt.Errorf("features of %d runs, where there are %d", n.runs, end-first)
+func (s *Set) Check(first, end int) error {
+	if s.runs > end-first {
+		return fmt.Errorf("features of %d runs, where there are %d", s.runs, end-first)
 	}
-	for _, f := range slices.Sorted(maps.Keys(n.reached)) {
-		by := n.reached[f]
+	for _, f := range slices.Sorted(maps.Keys(s.reached)) {
+		by := s.reached[f]
 		last := cmp.Or(by.second, by.first)
 		if by.n < manyRuns && (by.first < first || last >= end) || by.n == 2 && by.first == by.second {
 			return fmt.Errorf("a feature of the runs %d and %d, where there are %d to %d", by.first, by.second, first, end-1)
 		}
-		if min(by.n, manyRuns) > n.runs {
-			return fmt.Errorf("a feature of %d runs, where %d are measured", by.n, n.runs)
+		if min(by.n, manyRuns) > s.runs {
+			return fmt.Errorf("a feature of %d runs, where %d are measured", by.n, s.runs)
 		}
 	}
 	return nil

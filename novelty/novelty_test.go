@@ -1,8 +1,6 @@
-package lockstep_test
+package novelty_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,10 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
-	"github.com/lockstep-go/lockstep/strategy"
-	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/novelty"
 )
 
 // drawRuns draws the features of some runs, each from few features so that rare and frequent ones occur.
@@ -51,8 +47,8 @@ func without(runs [][]uint64, i int) [][]uint64 {
 }
 
 // novelty adds runs in a batch, of which the first has a number.
-func novelty(first int, runs [][]uint64) lockstep.Novelty {
-	var n lockstep.Novelty
+func setOf(first int, runs [][]uint64) novelty.Set {
+	var n novelty.Set
 	for i, run := range runs {
 		n.Add(first+i, run)
 	}
@@ -60,7 +56,7 @@ func novelty(first int, runs [][]uint64) lockstep.Novelty {
 }
 
 // text is the form in JSON, which determines a Novelty.
-func text(t *testing.T, n lockstep.Novelty) string {
+func text(t *testing.T, n novelty.Set) string {
 	t.Helper()
 	b, err := json.Marshal(n)
 	if err != nil {
@@ -71,11 +67,11 @@ func text(t *testing.T, n lockstep.Novelty) string {
 
 // The number of runs that reached something that no other did is that of looking at every run, however the runs are
 // divided into batches and in whatever order these are merged, also after a way through JSON and a change of features.
-func TestNoveltyCounts(t *testing.T) {
+func TestCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 300 {
 		runs := drawRuns(rng, 1+rng.IntN(12))
-		whole := novelty(100, runs)
+		whole := setOf(100, runs)
 		only := 0
 		for i, run := range runs {
 			if fresh(run, without(runs, i)...) {
@@ -89,11 +85,11 @@ func TestNoveltyCounts(t *testing.T) {
 		}
 		at, end := rng.IntN(len(runs)+1), rng.IntN(len(runs)+1)
 		at, end = min(at, end), max(at, end)
-		parts := []lockstep.Novelty{novelty(100, runs[:at]), novelty(100+at, runs[at:end]), novelty(100+end, runs[end:])}
+		parts := []novelty.Set{setOf(100, runs[:at]), setOf(100+at, runs[at:end]), setOf(100+end, runs[end:])}
 		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-		var sum lockstep.Novelty
+		var sum novelty.Set
 		for _, p := range parts {
-			var read lockstep.Novelty
+			var read novelty.Set
 			if err := json.Unmarshal([]byte(text(t, p)), &read); err != nil {
 				t.Fatal(err)
 			}
@@ -115,15 +111,15 @@ func TestNoveltyCounts(t *testing.T) {
 				}
 			}
 		}
-		if got := whole.Mapped(func(f uint64) uint64 { return f / 2 }); text(t, got) != text(t, novelty(100, mapped)) {
-			t.Fatalf("mapped %s, want %s", text(t, got), text(t, novelty(100, mapped)))
+		if got := whole.Mapped(func(f uint64) uint64 { return f / 2 }); text(t, got) != text(t, setOf(100, mapped)) {
+			t.Fatalf("mapped %s, want %s", text(t, got), text(t, setOf(100, mapped)))
 		}
 	}
 }
 
 // A text that no campaign wrote is refused.
-func TestNoveltyRefuses(t *testing.T) {
-	var n lockstep.Novelty
+func TestRefuses(t *testing.T) {
+	var n novelty.Set
 	n.Add(7, []uint64{1, 5, math.MaxUint64})
 	n.Add(8, []uint64{5})
 	good := text(t, n)
@@ -131,7 +127,7 @@ func TestNoveltyRefuses(t *testing.T) {
 		for _, b := range []byte{'A', '0', '"', 0} {
 			bad := []byte(good)
 			bad[i] = b
-			var read lockstep.Novelty
+			var read novelty.Set
 			if json.Unmarshal(bad, &read) == nil { // what is read is whole
 				_ = read.Check(0, 10)
 				_ = text(t, read)
@@ -216,7 +212,7 @@ func weights(n int, w func(i int) float64) []float64 {
 
 // The estimate is right on average for known distributions, and the limits enclose the true probability at least as
 // often as they say, but for a small margin.
-func TestNoveltyEstimates(t *testing.T) {
+func TestEstimates(t *testing.T) {
 	tier.NotShort(t)
 	campaigns := tier.Pick(400, 4000)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -233,7 +229,7 @@ func TestNoveltyEstimates(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", p.name, runs), func(t *testing.T) {
 				inside, below, bias, squares := 0, 0, 0.0, 0.0
 				for range campaigns {
-					var n lockstep.Novelty
+					var n novelty.Set
 					known := map[uint64]bool{}
 					for i := range runs {
 						list := p.draw(rng)
@@ -271,51 +267,4 @@ func TestNoveltyEstimates(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A campaign reaches the same with any number of workers, and in batches.
-func TestNextRun(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Runs: 60, Seed: 3, KeepGoing: true}
-	var texts []string
-	for _, workers := range []int{1, 3} {
-		plan.Workers = workers
-		r, err := lockstep.Explore(t.Context(), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, text(t, r.Novelty))
-		if e, ok := r.NextRun(); !ok || e.Runs != 60 || e.Reached < 3 || e.Criterion == "" {
-			t.Errorf("%+v, %v", e, ok)
-		}
-	}
-	runner, err := lockstep.NewBatchRunner(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sum lockstep.Result
-	for first := 0; first < 60; first += 20 {
-		r, err := runner.Make(t.Context(), first, first+20, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum.Add(r, 100)
-	}
-	texts = append(texts, text(t, sum.Novelty))
-	if err := runner.Close(); err != nil {
-		t.Error(err)
-	}
-	if texts[0] != texts[1] || texts[0] != texts[2] || !bytes.Contains([]byte(texts[0]), []byte(`"runs":60`)) {
-		t.Errorf("one worker %s, three %s, batches %s", texts[0], texts[1], texts[2])
-	}
-}
-
-func ExampleResult_NextRun() {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultPOS, Runs: 200, Seed: 1}
-	result, err := lockstep.Explore(context.Background(), plan)
-	next, ok := result.NextRun()
-	fmt.Println(err, ok, next.Runs == result.Runs, next.Probability <= next.Upper)
-	fmt.Println("new is " + next.Criterion)
-	// Output:
-	// <nil> true true true
-	// new is a pair of consecutive steps and events at a node
 }
