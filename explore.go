@@ -98,17 +98,15 @@ func newCampaign(ctx context.Context, runner *BatchRunner, first, end, found int
 
 // unchecked lists the properties of the spec before the first run.
 func (p *prepared) unchecked() (list []Count) {
-	names := p.Spec.Properties()
-	optional := make([]bool, len(names))
 	if s, ok := p.Spec.(ConditionalSpec); ok {
-		optional = s.Optional(p.info)
+		list = s.Counts(p.info)
+	} else {
+		for _, name := range p.Spec.Properties() {
+			list = append(list, Count{Name: name})
+		}
 	}
-	sometimes := make([]bool, len(names))
-	if s, ok := p.Spec.(SometimesSpec); ok {
-		sometimes = s.Sometimes()
-	}
-	for i, name := range names {
-		list = append(list, Count{Name: name, N: NotCounted, Optional: optional[i], Sometimes: sometimes[i]})
+	for i := range list {
+		list[i].N = NotCounted
 	}
 	return list
 }

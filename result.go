@@ -149,7 +149,7 @@ func (r *Result) Idle() []string { return zero(r.Effects) }
 // Unchecked names the properties that could never have failed, as far as the spec counts.
 func (r *Result) Unchecked() []string { return zero(ofKind(r.Checked, false)) }
 
-// Unreached names what must happen at least once in a campaign (see [SometimesSpec]), and never did.
+// Unreached names what must happen at least once in a campaign (see [ConditionalSpec]), and never did.
 func (r *Result) Unreached() []string { return zero(ofKind(r.Checked, true)) }
 
 // ofKind lists the counts of what must happen sometimes, or those of the other properties.

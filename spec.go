@@ -10,21 +10,14 @@ type Spec interface {
 	New(Info) Monitor
 }
 
-// ConditionalSpec is a spec with properties that not every system exercises, such as one about watches in a system
-// where no client watches.
+// ConditionalSpec is a spec with properties that need not be checked in each campaign, or that must hold only sometimes.
 type ConditionalSpec interface {
 	Spec
-	// Optional says for each property, in the order of Properties, whether a campaign may leave it unchecked in all
-	// runs.
-	Optional(Info) []bool
-}
-
-// SometimesSpec is a spec with properties that say what must happen at least once in a campaign, though not in every
-// run. They never fail in a run. Their monitors count how often it happened in the place of checks.
-type SometimesSpec interface {
-	Spec
-	// Sometimes says for each property, in the order of Properties, whether it is one of these.
-	Sometimes() []bool
+	// Counts returns a count for each property, in the order of Properties. Optional marks a property that a campaign may
+	// leave unchecked in all runs, such as one about watches in a system whose clients do not watch. Sometimes marks what
+	// must happen at least once in a campaign, though not in every run: it never fails in a run, and the monitor counts
+	// how often it happened in the place of checks.
+	Counts(Info) []Count
 }
 
 // Monitor checks one run after the other. The finding that it returns ends the run; the engine copies it, so that a

@@ -72,8 +72,10 @@ type sometimes struct {
 // Properties names what must happen.
 func (s sometimes) Properties() []string { return []string{s.name} }
 
-// Sometimes says that the property is one that must happen sometimes.
-func (sometimes) Sometimes() []bool { return []bool{true} }
+// Counts says that the property is one that must happen sometimes.
+func (s sometimes) Counts(lockstep.Info) []lockstep.Count {
+	return []lockstep.Count{{Name: s.name, Sometimes: true}}
+}
 
 // New makes a monitor.
 func (s sometimes) New(lockstep.Info) lockstep.Monitor { return &sometimesMonitor{sometimes: s} }
@@ -103,12 +105,4 @@ func (*sometimesMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 // Conclude reports how often it happened.
 func (m *sometimesMonitor) Conclude(bool) lockstep.Conclusion {
 	return lockstep.Conclusion{Checked: m.happened[:]}
-}
-
-// sometimesOf says which properties of a spec must happen sometimes.
-func sometimesOf(s lockstep.Spec) []bool {
-	if c, ok := s.(lockstep.SometimesSpec); ok {
-		return c.Sometimes()
-	}
-	return make([]bool, len(s.Properties()))
 }

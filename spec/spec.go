@@ -23,18 +23,10 @@ func (a all) Properties() []string {
 	return names
 }
 
-// Optional joins the specs' answers.
-func (a all) Optional(info lockstep.Info) (list []bool) {
+// Counts joins the specs' counts.
+func (a all) Counts(info lockstep.Info) (list []lockstep.Count) {
 	for _, s := range a {
-		list = append(list, optionalOf(s, info)...)
-	}
-	return list
-}
-
-// Sometimes joins the specs' answers.
-func (a all) Sometimes() (list []bool) {
-	for _, s := range a {
-		list = append(list, sometimesOf(s)...)
+		list = append(list, countsOf(s, info)...)
 	}
 	return list
 }

@@ -11,27 +11,27 @@ type conditional struct {
 	options []string
 }
 
-// Optional makes all properties optional if none of the options is set.
-func (c conditional) Optional(info lockstep.Info) []bool {
+// Counts makes all properties optional if none of the options is set.
+func (c conditional) Counts(info lockstep.Info) []lockstep.Count {
 	set := false
 	for _, name := range c.options {
 		_, is := info.Options[name]
 		set = set || is
 	}
-	optional := optionalOf(c.Spec, info)
-	for i := range optional {
-		optional[i] = optional[i] || !set
+	counts := countsOf(c.Spec, info)
+	for i := range counts {
+		counts[i].Optional = counts[i].Optional || !set
 	}
-	return optional
+	return counts
 }
 
-// Sometimes is that of the spec.
-func (c conditional) Sometimes() []bool { return sometimesOf(c.Spec) }
-
-// optionalOf says which properties of a spec are optional.
-func optionalOf(s lockstep.Spec, info lockstep.Info) []bool {
+// countsOf returns the counts of a spec's properties.
+func countsOf(s lockstep.Spec, info lockstep.Info) (counts []lockstep.Count) {
 	if c, ok := s.(lockstep.ConditionalSpec); ok {
-		return c.Optional(info)
+		return c.Counts(info)
 	}
-	return make([]bool, len(s.Properties()))
+	for _, name := range s.Properties() {
+		counts = append(counts, lockstep.Count{Name: name})
+	}
+	return counts
 }

@@ -75,12 +75,11 @@ var propertyNames = [properties]string{
 	"evidence",
 }
 
-// Optional marks the properties that can be checked only with Byzantine validators, which a scenario decides.
-func (p Property) Optional(lockstep.Info) []bool {
-	var list []bool
-	for i := range propertyNames {
+// Counts marks the properties that can be checked only with Byzantine validators, which a scenario decides.
+func (p Property) Counts(lockstep.Info) (list []lockstep.Count) {
+	for i, name := range propertyNames {
 		if bit := Property(1 << i); p&bit != 0 {
-			list = append(list, bit == Accountability || bit == EvidenceIncluded)
+			list = append(list, lockstep.Count{Name: name, Optional: bit == Accountability || bit == EvidenceIncluded})
 		}
 	}
 	return list
