@@ -3,7 +3,7 @@ GO      ?= go
 # Modules with heavy dependencies are modules of their own, so that `go get` of the library is light.
 PLAIN   := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/kafka target/zookeeper
 # Go programs in virtual time are tested with the overlay, as users run them. Those of UNKNOWN have no target.
-UNKNOWN := internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
+UNKNOWN := internal/unknown/dragonboattest internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
 VIRTUAL := target/tendermint target/etcdserver target/nats target/hashicorpraft target/memberlist $(UNKNOWN)
 ALL     := $(PLAIN) $(VIRTUAL)
 # So many modules are tested at once.
@@ -17,7 +17,7 @@ GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help reference demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems reports fleet fleet-speed vet properties mutants bench fuzz release lint vuln tidy
+.PHONY: help reference demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems papers reports fleet fleet-speed vet properties mutants bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -118,16 +118,24 @@ older: build ## the tests of etcd's servers with a release of 3.4, whose known b
 EACH ?= 1h
 LONG := $(GO) test -count=1 -timeout 0 -v .
 systems: build reports ## days of campaigns on servers in processes: the tables of the papers, published runs, campaigns that are killed at any moment (EACH=1h a row)
-	cd target/cassandra && $(LONG) -run 'Published|Agrees|Alone|Newer|Tables|Killed' -long -each $(EACH)
-	cd target/ratis && $(LONG) -run 'Heartbeat|Deadlock|Tables|Killed' -long -each $(EACH)
-	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Agrees|Foretold|Tables|Killed' -long -each $(EACH)
-	cd target/zookeeper && $(LONG) -run Tables -long -each $(EACH) -version 3.9.5
+	cd target/cassandra && $(LONG) -run 'Published|Agrees|Alone|Newer|Killed' -long
+	cd target/ratis && $(LONG) -run 'Heartbeat|Deadlock|Killed' -long
+	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Agrees|Foretold|Killed' -long
+	./bin/lockstep paper cassandra --each $(EACH)
+	./bin/lockstep paper ratis --each $(EACH)
+	./bin/lockstep paper zookeeper --each $(EACH)
+	./bin/lockstep paper zookeeper --release 3.9.5 --each $(EACH)
+	./bin/lockstep paper bftsmart --runs 100
 	cd target/kafka && $(LONG) -run 'Safe|Measured|Killed' -long
 	cd target/etcd && $(LONG) -run 'StaleMeasured|Linearizable' -long
-	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -only . -runs 10 -replay . -times 5 -alone 10
+	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -replay . -times 5 -alone 10
 	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.4 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
 	BUGS=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
 	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -count=1 -timeout 0 -v -run KnownBugs . -known 100; done
+
+papers: export LOCKSTEP_PAPERS = $(CURDIR)/bin/lockstep
+papers: build ## all tables of the papers at a small size, in ten minutes of CPU time, against the stored ones
+	$(GO) -C internal/paper test -count=1 -timeout 1h -v -run 'Papers' .
 
 reports: ## the programs of the bug reports, which show bugs of other software without Lockstep, against their expected output
 	LOCKSTEP_STRICT=1 $(GO) test -count=1 -timeout 1h -v -run Programs ./internal/reports -programs
@@ -158,7 +166,7 @@ bench: ## speed, as ratios to loops written by hand
 FUZZ := $(shell grep -r --include='*_test.go' '^func Fuzz' . | sed -E 's,^\./,,; s,/[^/]*_test.go:func (Fuzz[A-Za-z]*).*,@\1,' | sort)
 fuzz: $(FUZZ:%=fuzz/%) ## all fuzz targets, one after the other, ten minutes each (FUZZTIME=10m)
 
-fuzz/%: # one fuzz target, written folder@Name
+fuzz/%: # one fuzz target, written directory@Name
 	@echo "== fuzz $*"
 	@$(GO) -C $(firstword $(subst @, ,$*)) test . -run '^$$' -fuzz '^$(lastword $(subst @, ,$*))$$' \
 		-fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 10x

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
+	"github.com/lockstep-go/lockstep/novelty"
 )
 
 // BatchRunner makes batches of a campaign's runs, on deployments that last from one batch to the next. [Explore] makes
@@ -25,6 +26,7 @@ type BatchRunner struct {
 	plan     *prepared
 	workers  int
 	started  []*worker      // by number; nil before its first run
+	pairs    *pairs         // counts what the runs reached
 	distinct *distinct      // nil unless the plan counts distinct schedules and states
 	left     atomic.Int64   // hanging goroutines that were left running
 	learned  map[int][]byte // by first run, if there are several lineages
@@ -49,6 +51,8 @@ func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 	case c.severally():
 		c.workers = min(c.workers, p.terms.Lineages)
 	}
+	c.pairs = &pairs{}
+	p.Observers = append(slices.Clip(p.Observers), c.pairs)
 	if p.Distinct {
 		c.distinct = newDistinct()
 		p.Observers = append(slices.Clip(p.Observers), c.distinct)
@@ -103,8 +107,9 @@ func (c *campaign) makeAll(first int) {
 		func(_ int, b batch) bool { return c.take(b) })
 }
 
-// forget makes schedules and states of earlier batches count as new.
+// forget makes what earlier batches reached, their schedules and states count as new.
 func (c *BatchRunner) forget() {
+	c.pairs.sum = novelty.Set{}
 	if c.distinct == nil {
 		return
 	}

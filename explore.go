@@ -55,7 +55,13 @@ type batch struct {
 type noted struct {
 	run    int
 	digest uint64
-	by     []any // one entry for each watcher of the run
+	by     []observed
+}
+
+// observed is what one of the plan's observers gets of a run.
+type observed struct {
+	observer int
+	noted    any
 }
 
 // ran is the data of a run until it is counted.
@@ -97,8 +103,12 @@ func (p *prepared) unchecked() (list []Count) {
 	if s, ok := p.Spec.(ConditionalSpec); ok {
 		optional = s.Optional(p.info)
 	}
+	sometimes := make([]bool, len(names))
+	if s, ok := p.Spec.(SometimesSpec); ok {
+		sometimes = s.Sometimes()
+	}
 	for i, name := range names {
-		list = append(list, Count{Name: name, N: NotCounted, Optional: optional[i]})
+		list = append(list, Count{Name: name, N: NotCounted, Optional: optional[i], Sometimes: sometimes[i]})
 	}
 	return list
 }
@@ -259,14 +269,15 @@ func (c *campaign) merge(part *Result, list []noted) []noted {
 	c.found.Store(int64(c.before + c.result.Findings()))
 	for len(list) > 0 && list[0].run < c.result.From+c.result.Runs {
 		n := list[0]
-		for i, by := range n.by {
-			c.Observers[i].Collect(n.run, by)
+		for _, by := range n.by {
+			c.Observers[by.observer].Collect(n.run, by.noted)
 		}
 		if c.distinct != nil {
 			c.distinct.schedules[n.digest] = struct{}{}
 		}
 		list = list[1:]
 	}
+	c.result.Novelty = c.pairs.sum
 	if c.distinct != nil {
 		c.result.Schedules, c.result.States = len(c.distinct.schedules), len(c.distinct.states)
 		c.result.StateRuns = c.distinct.counted

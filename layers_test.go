@@ -19,6 +19,7 @@ var layers = [][]string{
 	{
 		"trace",
 		"isolation",
+		"novelty",
 		"cover",
 		"gen",
 		"watchdog",
@@ -34,7 +35,7 @@ var layers = [][]string{
 	},
 	{"."},
 	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
-		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
+		"distal/conform", "internal/offers", "internal/timers", "internal/build", "internal/modules"},
 	{"lockstepform", "shrink", "replay"},
 	{"artifact", "report", "compare", "coverage"},
 	{"cli", "distal/command", "fleet", "locksteptest", "internal/batch"},

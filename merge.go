@@ -40,6 +40,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.StateRuns += next.StateRuns
 	r.Digest += next.Digest
 	r.Stats.add(next.Stats)
+	r.Novelty.Merge(next.Novelty)
 	r.Exhausted, r.Reached, r.Interrupted = next.Exhausted, next.Reached, next.Interrupted
 	if r.Verdicts == nil {
 		r.Verdicts = map[trace.Verdict]int{}
@@ -109,7 +110,7 @@ func addByName(sum, next []Count) []Count {
 func addChecked(sum, counts []Count) []Count {
 	for i, c := range counts {
 		if i == len(sum) {
-			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional})
+			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional, Sometimes: c.Sometimes})
 		}
 		sum[i].N = plus(sum[i].N, c.N)
 		sum[i].Runs += c.Runs
@@ -159,10 +160,10 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 		b.done = stats.Done
 		r.Stats.add(stats.Stats)
 	}
-	if len(w.watchers) > 0 {
+	if len(w.looking) > 0 || w.Distinct {
 		n := noted{run: one.number, digest: one.digest}
-		for _, watcher := range w.looking {
-			n.by = append(n.by, watcher.Noted())
+		for _, i := range w.looking {
+			n.by = append(n.by, observed{i, w.watchers[i].Noted()})
 		}
 		b.noted = append(b.noted, n)
 	}

@@ -21,6 +21,13 @@ type Watcher interface {
 	Noted() any
 }
 
+// sampledWatcher is a watcher that observes only some runs.
+type sampledWatcher interface {
+	Watcher
+	// observes reports whether the watcher observes the numbered run.
+	observes(run int) bool
+}
+
 // Looking at every state takes a multiple of a fast system's own time. So states are counted in the first runs and
 // then in one of many.
 const (
@@ -57,6 +64,8 @@ type distinctWatcher struct {
 	met   map[uint64]struct{} // by this worker
 	fresh []uint64
 }
+
+func (*distinctWatcher) observes(run int) bool { return countsStates(run) }
 
 func (w *distinctWatcher) Reset() { w.fresh = nil }
 

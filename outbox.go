@@ -185,6 +185,15 @@ func (o *Outbox) State(n Node, text string) {
 	}
 }
 
+// Log adds a line to the recording, for readers alone: see [trace.Log]. Only a run whose texts are wanted has log
+// lines.
+func (o *Outbox) Log(l trace.Log) {
+	if r := o.run; r.wantTexts {
+		l.Source, l.Level, l.Text = trace.Cap(l.Source), trace.Cap(l.Level), trace.Cap(l.Text)
+		r.logs = append(r.logs, l)
+	}
+}
+
 // States reports the states of all nodes that are up, if texts are wanted.
 func (o *Outbox) States(text func(Node) string) {
 	if r := o.run; r.wantTexts {

@@ -46,6 +46,7 @@ func (w *worker) take(by chooser, end int) bool {
 		r.left--
 		r.turn ^= 1
 		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
+		r.logs = r.logs[:0]
 		if r.draws.on {
 			r.draws.next()
 		}
@@ -98,6 +99,7 @@ func (w *worker) sweep(s *Step, end int) bool {
 		r.left--
 		r.landed++
 		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
+		r.logs = r.logs[:0]
 		m := &r.messages[id-1]
 		if !r.whole && r.leaves(m) || r.loses != nil && r.loses(m) {
 			s.Kind = trace.Drop

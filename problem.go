@@ -13,7 +13,7 @@ import (
 // end prints that list: an error in one front end is an error in all of them.
 type Problem struct {
 	// Kind is the subject of the problem: failure, flaky, divergence, vacuous-runs, inconclusive, unknown, no-runs,
-	// stopped, vacuous-part, vacuous-property, idle, nondeterminism or stall.
+	// stopped, vacuous-part, vacuous-property, unreached, idle, nondeterminism or stall.
 	Kind string `json:"kind"`
 	// Severity is error or warning. An error is exit status 1.
 	Severity string `json:"severity"`
@@ -40,6 +40,7 @@ const (
 	ProblemStopped         = "stopped"          // a person stopped the campaign
 	ProblemVacuousPart     = "vacuous-part"     // a part of the scenario never took effect
 	ProblemVacuousProperty = "vacuous-property" // a property was never checked
+	ProblemUnreached       = "unreached"        // what must happen at least once never did
 	ProblemIdle            = "idle"             // runs have little activity
 	ProblemNondeterminism  = "nondeterminism"   // the system has sources of nondeterminism
 	ProblemStall           = "stall"            // the watchdog saw no step end, or goroutines hang
@@ -266,6 +267,10 @@ func (r *Result) vacuous() (list []Problem) {
 		list = append(list, Problem{Kind: ProblemVacuousProperty, Severity: SeverityWarning,
 			Property: name, Count: r.Runs, Text: fmt.Sprintf("property %s was never checked", name)})
 	}
+	for _, name := range r.Unreached() {
+		list = append(list, Problem{Kind: ProblemUnreached, Severity: SeverityWarning, Property: name, Count: r.Runs,
+			Text: fmt.Sprintf("%q must happen sometimes, and happened in none of %s", name, words.Count(r.Runs, "run"))})
+	}
 	return list
 }
 
@@ -280,7 +285,7 @@ func (r *Result) idleRuns() []Problem {
 		why = "most runs are idle"
 	}
 	for _, j := range r.Checked {
-		if why == "" && j.N > 0 && r.Runs >= 1/seldom && float64(j.Runs) < seldom*float64(r.Runs) {
+		if why == "" && !j.Sometimes && j.N > 0 && r.Runs >= 1/seldom && float64(j.Runs) < seldom*float64(r.Runs) {
 			why = fmt.Sprintf("property %s was checked in few runs only", j.Name)
 		}
 	}

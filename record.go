@@ -18,6 +18,7 @@ type recorder struct {
 	draws   []trace.Draw
 	events  []Event // as text, if their values do not last
 	changed []trace.State
+	logs    []trace.Log
 	states  []string // last seen text of each node's state
 	forged  int32    // bodies, in steps that were taken
 
@@ -25,8 +26,8 @@ type recorder struct {
 	texts   []string       // of the messages sent in them
 }
 
-// note is the data on a step. Each of the fields sent, gone, draws, events and changed is the end of the step's part
-// of the recorder's list with that name.
+// note is the data on a step. Each of the fields sent, gone, draws, events, changed and logs is the end of the step's
+// part of the recorder's list with that name.
 type note struct {
 	number, round int
 	step          Step
@@ -35,13 +36,14 @@ type note struct {
 	text, body    string     // known only at the time of the step: see lastStep
 	sent, gone    int
 	draws, events int
-	changed       int
+	changed, logs int
 }
 
 // begin makes the recorder ready for a run.
 func (c *recorder) begin(h trace.Header) {
 	c.header = h
 	c.notes, c.sent, c.gone, c.draws, c.changed = c.notes[:0], c.sent[:0], c.gone[:0], c.draws[:0], c.changed[:0]
+	c.logs = c.logs[:0]
 	clear(c.events)
 	c.events = c.events[:0]
 	c.states = slices.Grow(c.states[:0], h.Nodes+1)[:h.Nodes+1]
@@ -71,11 +73,13 @@ func (c *recorder) Observe(r *Run) {
 func (c *recorder) broken(r *Run) {
 	c.sent = append(c.sent, r.Sent()...)
 	c.draws = append(c.draws, r.draws.record()...)
+	c.logs = append(c.logs, r.logs...)
 	n := c.lastStep(r)
 	if n.step.Kind == trace.Replace {
 		c.forged++
 	}
 	n.sent, n.gone, n.draws, n.events, n.changed = len(c.sent), len(c.gone), len(c.draws), len(c.events), len(c.changed)
+	n.logs = len(c.logs)
 	c.notes = append(c.notes, n)
 }
 
@@ -113,6 +117,7 @@ func (c *recorder) write(r *Run) {
 		rec.Sent = c.sentTexts(r, c.sent[from.sent:n.sent])
 		rec.Gone, rec.Draws = part(c.gone, from.gone, n.gone), part(c.draws, from.draws, n.draws)
 		rec.Events, rec.States = part(c.events, from.events, n.events), part(c.changed, from.changed, n.changed)
+		rec.Logs = part(c.logs, from.logs, n.logs)
 		for j := range rec.Events {
 			asText(&rec.Events[j])
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -41,6 +42,8 @@ type Result struct {
 	Stats RunStats
 	// Reached says how far a strategy got that works through a space, e.g. that it is complete to its bound.
 	Reached string
+	// Novelty is what the runs reached; see NextRun. A fast campaign measures only some of its runs.
+	Novelty novelty.Set
 	// Exhausted says that a strategy has made all of its runs.
 	Exhausted bool
 	// Digest is a hash over all runs with their numbers: steps, messages and events. It is equal for equal plan, seed
@@ -127,12 +130,15 @@ func (r *Result) NotReproduced(i int, how string) {
 	}
 }
 
-// VacuousParts names the parts and properties that the campaign never exercised: see Idle and Unchecked. A campaign
-// without findings has shown little about them.
+// VacuousParts names the parts and properties that the campaign never exercised, and what it never reached: see Idle,
+// Unchecked and Unreached. A campaign without findings has shown little about them.
 func (r *Result) VacuousParts() []string {
 	names := r.Idle()
 	for _, p := range r.Unchecked() {
 		names = append(names, "property "+p)
+	}
+	for _, p := range r.Unreached() {
+		names = append(names, "what must happen sometimes: "+p)
 	}
 	return names
 }
@@ -141,7 +147,20 @@ func (r *Result) VacuousParts() []string {
 func (r *Result) Idle() []string { return zero(r.Effects) }
 
 // Unchecked names the properties that could never have failed, as far as the spec counts.
-func (r *Result) Unchecked() []string { return zero(r.Checked) }
+func (r *Result) Unchecked() []string { return zero(ofKind(r.Checked, false)) }
+
+// Unreached names what must happen at least once in a campaign (see [SometimesSpec]), and never did.
+func (r *Result) Unreached() []string { return zero(ofKind(r.Checked, true)) }
+
+// ofKind lists the counts of what must happen sometimes, or those of the other properties.
+func ofKind(counts []Count, sometimes bool) (list []Count) {
+	for _, c := range counts {
+		if c.Sometimes == sometimes {
+			list = append(list, c)
+		}
+	}
+	return list
+}
 
 // zero names the counts that stayed zero and are not optional.
 func zero(counts []Count) (names []string) {

@@ -25,9 +25,10 @@ type Run struct {
 	events   []Event
 	happened happenings
 	vanished []trace.ID // in the last step, lost by the system itself
-	queue    []Step     // of a director
-	between  []Step     // steps taken for a director since the strategy's last choice
-	before   []int      // messages sent before each of them
+	logs     []trace.Log
+	queue    []Step // of a director
+	between  []Step // steps taken for a director since the strategy's last choice
+	before   []int  // messages sent before each of them
 	opened   []openRound
 	sweeps   bool          // the scheduler may leave messages to the engine
 	rounds   []trace.Round // the rounds built from opened so far, by Rounds
@@ -115,6 +116,7 @@ func (r *Run) reset() {
 	r.happened.reset()
 	r.source.out = nil
 	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
+	r.logs = r.logs[:0]
 	r.between, r.before = r.between[:0], r.before[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]

@@ -46,6 +46,8 @@ type Count struct {
 	Runs int
 	// Optional says that a count of zero is fine: the part guards against an event that need not happen.
 	Optional bool
+	// Sometimes says that the property is one that must hold at least once: N is how often it held.
+	Sometimes bool
 }
 
 // NotCounted is the number of something without a counter. It is not zero.

@@ -13,6 +13,7 @@ type settler struct {
 	given  int      // requests given so far; the next goes to the next node in turn
 	left   int      // requests still to be given in this cycle
 	moved  bool     // the cycle took at least one step
+	back   Nodes    // were restarted; one that stops at once, with a damaged disk perhaps, stays down
 }
 
 const (
@@ -40,7 +41,8 @@ func (s *settler) Next(turn *Turn, next *Step) bool {
 				return true
 			}
 		case settleRestart:
-			if down := turn.all &^ turn.up; down != 0 && turn.info.Supports.Has(trace.Restart) {
+			if down := turn.all &^ (turn.up | s.back); down != 0 && turn.info.Supports.Has(trace.Restart) {
+				s.back = s.back.With(down.First())
 				*next = Step{Kind: trace.Restart, Node: down.First()}
 				return true
 			}

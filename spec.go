@@ -19,6 +19,14 @@ type ConditionalSpec interface {
 	Optional(Info) []bool
 }
 
+// SometimesSpec is a spec with properties that say what must happen at least once in a campaign, though not in every
+// run. They never fail in a run. Their monitors count how often it happened in the place of checks.
+type SometimesSpec interface {
+	Spec
+	// Sometimes says for each property, in the order of Properties, whether it is one of these.
+	Sometimes() []bool
+}
+
 // Monitor checks one run after the other. The finding that it returns ends the run; the engine copies it, so that a
 // monitor may return the same one again.
 type Monitor interface {

@@ -23,7 +23,7 @@ type worker struct {
 	monitor   Monitor
 	director  Director
 	watchers  []Watcher // of the plan's observers, in their order
-	looking   []Watcher // those of them that observe this run
+	looking   []int     // the indices of those that observe this run
 	settler   settler
 	rec       *recorder // nil while nothing is recorded
 	recording recorder  // the value of rec during a recording
@@ -218,16 +218,19 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 // begin prepares all parts of the worker for a new run.
 func (w *worker) begin(number int) {
 	w.run.wantTexts = w.rec != nil || w.Texts || w.terms.Texts
-	w.looking = w.watchers
-	if k := len(w.watchers) - 1; k >= 0 && !countsStates(number) {
-		if _, ok := w.watchers[k].(*distinctWatcher); ok {
-			w.looking = w.watchers[:k]
+	w.looking = w.looking[:0]
+	wanted := w.rec != nil || w.director != nil || w.Budget != nil || w.terms.Events // the events
+	for i, watcher := range w.watchers {
+		if s, ok := watcher.(sampledWatcher); !ok || s.observes(number) {
+			w.looking = append(w.looking, i)
+			_, own := watcher.(*pairWatcher)
+			wanted = wanted || !own
 		}
 	}
 	w.alone = w.rec == nil && len(w.looking) == 0 && w.director == nil && w.Budget == nil
 	w.calm = w.alone && w.events
 	_, blind := w.monitor.(nothing)
-	w.run.watched = !blind || !w.alone || w.terms.Events
+	w.run.watched = !blind || wanted
 	w.checked = nil
 	w.run.reset()
 	w.run.sweeps = w.terms.Sweeps && !w.lent && w.calm && !w.keep
@@ -340,8 +343,8 @@ func (w *worker) look() bool {
 	if w.rec != nil {
 		w.rec.Observe(r)
 	}
-	for _, watcher := range w.looking {
-		watcher.Observe(r)
+	for _, i := range w.looking {
+		w.watchers[i].Observe(r)
 	}
 	if w.director != nil {
 		w.director.Observe(r, &r.control)
@@ -350,6 +353,9 @@ func (w *worker) look() bool {
 		if why := w.Budget.exceeded(r); why != "" {
 			r.end(why)
 		}
+	}
+	if w.events && len(r.events) == 0 {
+		return r.finding == nil && r.broken == nil
 	}
 	return w.check() && r.finding == nil && r.broken == nil
 }

@@ -28,6 +28,10 @@ import (
 // DefaultShrinkFor is the default time limit for shrinking a run of a system with best-effort determinism.
 const DefaultShrinkFor = time.Minute
 
+// DefaultShrinkTimed is the default time limit for shrinking a run of a deterministic system whose time passes, such as
+// a whole server: there are always more times of requests and faults to try.
+const DefaultShrinkTimed = 10 * time.Minute
+
 // Options configure how a failing run is shrunk and stored.
 type Options struct {
 	// Dir is the directory for the files. It is created if it does not exist.
@@ -41,7 +45,8 @@ type Options struct {
 	// Shrink configures the shrinking.
 	Shrink shrink.Options
 	// ShrinkFor is the time limit for shrinking. The value 0 means DefaultShrinkFor for a system with best-effort
-	// determinism, whose runs may take seconds, and no limit for others. A negative value means no limit.
+	// determinism, whose runs may take seconds, DefaultShrinkTimed for one whose time passes, and no limit for others.
+	// A negative value means no limit.
 	ShrinkFor time.Duration
 	// Tool names the program that found the run, for the headers of the traces; empty leaves the headers unchanged.
 	Tool string
@@ -134,8 +139,13 @@ func Shrink(
 	o shrink.Options,
 	most time.Duration,
 ) (*shrink.Shrunk, error) {
-	if info, err := plan.System.Describe(); err == nil && most == 0 && info.Determinism == lockstep.BestEffort {
-		most = DefaultShrinkFor
+	if info, err := plan.System.Describe(); err == nil && most == 0 {
+		switch {
+		case info.Determinism == lockstep.BestEffort:
+			most = DefaultShrinkFor
+		case info.Supports.Has(trace.Wait):
+			most = DefaultShrinkTimed
+		}
 	}
 	if most > 0 {
 		limited, cancel := context.WithTimeout(ctx, most)

@@ -3,6 +3,7 @@ package bubble
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -55,8 +56,15 @@ type Cluster struct {
 	// goroutines are a finding ("left-behind"). Such a finding ends the run before the other checks at its end.
 	AllowLeft func(stack string) bool
 
-	// Faults is the fault model besides crashes.
+	// Faults is the fault model besides crashes, Links that of the links between nodes; nil means no faults.
 	Faults Faults
+	Links  *Links
+	// Settings is the number of configurations besides the usual one with which the program can restart; see
+	// [Node.Setting] and Reconfigure of Faults.
+	Settings int
+	// FaultOptions are the options of a target for all fault models. They replace what Freeze.Files, Faults, Links and
+	// Network say about the same.
+	FaultOptions FaultOptions
 
 	// Requests are the clients' requests, offered to every node from the start. A cluster with clients that react to
 	// the run offers requests with World.Offer instead.
@@ -125,9 +133,16 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Start == nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has no Start, so no programs", c.Name)
 	}
-	messages, _, err := c.network()
+	c, err := c.withOptions()
+	if err != nil {
+		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
+	messages, sockets, err := c.network()
+	if err == nil && c.Faults.Reconfigure > 0 && c.Settings < 1 {
+		err = errors.New("there is no other configuration to restart with (Settings)")
+	}
 	if err == nil {
-		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check())
+		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil))
 	}
 	if err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
@@ -186,6 +201,10 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deployment, error) {
+	c, err := c.withOptions()
+	if err != nil {
+		return nil, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
+	}
 	messages, sockets, err := c.network()
 	if err != nil {
 		return nil, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)

@@ -77,12 +77,14 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]trace.Pending{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Source(stepStream)
+	d.world.logs = out != nil && out.Texts()
 	// before all draws and everything random
 	rules(d.world)
 	d.timer = time.AfterFunc(time.Hour, d.world.happened)
 	d.timer.Stop()
 	d.world.incarnation = func(n lockstep.Node) *Node { return d.incarnations[n-1] }
 	d.frozen = 0
+	d.lay()
 	if d.sockets != nil {
 		d.world.socket = true
 		carry(d.world, d.Nodes, d.sockets.Split)
@@ -120,6 +122,7 @@ func (d *deployment) start(self lockstep.Node) {
 		self:        self,
 		nodes:       d.Nodes,
 		incarnation: d.counts[i],
+		setting:     d.reconfigure(self),
 		world:       d.world,
 		disks:       d.disks[i],
 		model:       d.Disk,
@@ -137,6 +140,7 @@ func (d *deployment) start(self lockstep.Node) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	d.incarnations[i] = n
+	d.maybeKill(self)
 	n.run(d.Start)
 }
 
@@ -384,6 +388,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	clear(w.events)
 	w.sent, w.events, w.offers, w.withdrawn = w.sent[:0], w.events[:0], w.offers[:0], w.withdrawn[:0]
 	out.Advance(trace.Time(w.Now()))
+	d.deliverLogs(out)
 	if out.Texts() {
 		d.states(out)
 	}
@@ -455,6 +460,7 @@ func (d *deployment) states(out *lockstep.Outbox) {
 	w.mutex.Unlock()
 	defer w.mutex.Lock()
 	for self := range d.moved.All() {
+		d.role(self, out)
 		if n := d.incarnations[self-1]; n == nil {
 			out.State(self, "down")
 		} else if n.state != nil {

@@ -59,6 +59,12 @@
 // lock whose holder waits for time. The run is inconclusive, its reason names the goroutine and the remedy, and the
 // campaign continues.
 //
+// # Logs
+//
+// While a run is recorded, [Node.Log], [Node.LogPairs] and [Node.LogWriter] add lines to it at their virtual time: what
+// servers log, and what clients and operators of the test ask for and are answered. Readers see them in the timeline of
+// the run. They are not part of what is checked, compared or digested, and a run is the same with and without them.
+//
 // # Repetition
 //
 // Without the overlay, the Go runtime decides the order in which goroutines of a node run. It chooses among several

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
@@ -48,7 +49,7 @@ func rules(w *World) {
 	runtime.LockstepDrain()
 	runtime.LockstepOnPanic = func(incarnation int32, value any) {
 		if n := w.incarnation(node(incarnation)); n != nil && n.number() == incarnation {
-			w.fail(failure{n.self, "panic", value, stack.Text(3)})
+			w.died(n, "panic", value, stack.Text(3))
 		}
 	}
 	runtime.LockstepOnExit = w.exited
@@ -184,16 +185,43 @@ func discard(bubble string) {
 func carry(w *World, nodes int, share float64) {
 	c := w.Source(splitStream)
 	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
-		w.mutex.Lock()
-		w.sent = append(w.sent, sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)})
-		w.mutex.Unlock()
-		w.happened()
+		if w.links == nil || !w.breaks(c) {
+			s := sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)}
+			w.transmit(s, len(c.Data)+headers)
+		}
 	}, func(size int) int {
 		if w.Settling() || !c.strikes(share) {
 			return 0
 		}
 		return 1 + c.IntN(size-1)
 	}, w.dir)
+	if w.links != nil {
+		net.LockstepFaults(
+			func(n int32) time.Duration { return w.slowness(node(n)) },
+			func(n int32) (bool, time.Duration) { return w.lookup(node(n)) },
+		)
+	}
+}
+
+// headers are the bytes that a packet has besides its data.
+const headers = 66
+
+// breaks draws whether the network breaks a connection instead of transporting data on it.
+func (w *World) breaks(c *net.LockstepChunk) bool {
+	source := w.links.source[node(c.From)]
+	switch {
+	case c.Kind != "data" || w.Settling():
+		return false
+	case source.strikes(w.links.Resets):
+		c.Reset()
+		w.Event(lockstep.Event{Type: ConnectionReset, Value: c.Conn})
+		return true
+	case source.strikes(w.links.HalfOpen):
+		c.Discard()
+		w.Event(lockstep.Event{Type: HalfOpened, Value: c.Conn})
+		return true
+	}
+	return false
 }
 
 // directory is the directory of a node, by its number. It is empty if the node has none.

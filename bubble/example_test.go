@@ -3,6 +3,7 @@ package bubble_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,37 @@ func ExampleRepetition() {
 	r, err := bubble.Repetition(context.Background(), lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS}, 5)
 	fmt.Println(r.Same, "of", r.Of, err)
 	// Output: 5 of 5 <nil>
+}
+
+// A recorded run has the lines that servers log, with their time. Specs do not see them.
+func ExampleNode_Log() {
+	servers := bubble.Cluster{Name: "servers", Nodes: 1, Start: func(n *bubble.Node) error {
+		lines := log.New(n.LogWriter(bubble.Warn), "", 0) // a server's own logger
+		if n.Recorded() {
+			lines.SetPrefix("server: ")
+		}
+		time.Sleep(time.Second)
+		n.LogPairs(bubble.Info, "listens", "port", 2379)
+		n.Log(trace.LogOperator, "", func() string { return "compact up to revision 8 -> ok" })
+		time.Sleep(time.Second)
+		lines.Print("slow disk")
+		return nil
+	}}
+	walk := strategy.Walk{Wait: 1, Steps: 30}
+	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: servers, Strategy: walk}, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range t.Records {
+		for _, l := range r.Logs {
+			fmt.Println(time.Duration(l.At), l.Source, l.Level, l.Text)
+		}
+	}
+	// Output:
+	// 1s server info listens port=2379
+	// 1s operator  compact up to revision 8 -> ok
+	// 2s server warn server: slow disk
 }
 
 // A node whose program answers by a channel. The goroutine that performs the steps delivers its messages and collects

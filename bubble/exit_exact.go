@@ -16,18 +16,29 @@ import (
 // error of the Go runtime. All goroutines of the node are stopped from now on; the calling one stops when this returns.
 // Exits of dead incarnations do not count.
 func (w *World) exited(number int32, how string, status int) {
-	w.mutex.Lock()
-	w.halted = true
-	w.mutex.Unlock()
-	if n := w.incarnation(node(number)); n != nil && n.number() == number && !n.dead.Load() {
-		n.dead.Store(true)
-		w.crash(n)
-		call, place := exitCall(how, status)
-		w.mutex.Lock()
-		w.exits = append(w.exits, exit{n, status, strings.HasPrefix(how, fatal), call + " at " + place, stack.Text(2)})
-		w.mutex.Unlock()
-		w.happened()
+	call, place := exitCall(how, status)
+	w.halt(w.running(number), exit{
+		status: status, fatal: strings.HasPrefix(how, fatal), text: call + " at " + place, stack: stack.Text(2),
+	})
+	w.stopCaller(number)
+}
+
+// kill ends the process of an incarnation, from a goroutine of it.
+func (w *World) kill(number int32) {
+	w.halt(w.running(number), exit{killed: true, text: "while it started"})
+	w.stopCaller(number)
+}
+
+// running is the incarnation of that number if it runs, or nil.
+func (w *World) running(number int32) *Node {
+	if n := w.incarnation(node(number)); n != nil && n.number() == number {
+		return n
 	}
+	return nil
+}
+
+// stopCaller freezes an incarnation, from a goroutine of it.
+func (w *World) stopCaller(number int32) {
 	if w.lent { // the goroutine is the engine's, which still needs it
 		panic(exiting{})
 	}

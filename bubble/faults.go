@@ -18,6 +18,8 @@ type Faults struct {
 	Ahead time.Duration
 	// Drift is the most by which the clock of a node runs faster or slower, in millionths.
 	Drift int
+	// Reconfigure is the share of restarts with another of the configurations of the cluster, see Cluster.Settings.
+	Reconfigure float64
 }
 
 // mostDrift is the largest drift that a clock may have: a tenth.
@@ -29,6 +31,8 @@ func (f *Faults) check() error {
 		return nil
 	case !Exact:
 		return fmt.Errorf("a fault model with pauses or wrong clocks (Faults) %w", errOverlay)
+	case !(f.Reconfigure >= 0 && f.Reconfigure <= 1):
+		return fmt.Errorf("the share of restarts with another configuration is %v, allowed are 0..1", f.Reconfigure)
 	case f.Pause < 0 || f.Ahead < 0 || f.Drift < 0 || f.Drift > mostDrift:
 		return fmt.Errorf(
 			"the longest pause is %v, clocks are %v ahead and drift by %d, which must not be negative, and the drift at most %d",
@@ -46,6 +50,8 @@ const (
 	Paused = "paused" // a node is paused; the value is the duration
 	Thawed = "thawed" // it continues
 	Clock  = "clock"  // the clock of a node was set; the value is a [ClockError]
+
+	Reconfigured = "reconfigured" // a node starts with another configuration; the value is its number
 )
 
 // ClockError is the deviation of a node's clock.
@@ -126,6 +132,16 @@ func (d *deployment) wrongClocks() error {
 		}
 	}
 	return nil
+}
+
+// reconfigure draws the configuration of a node that restarts. It keeps the one that it had unless another is drawn.
+func (d *deployment) reconfigure(n lockstep.Node) int {
+	at := &d.world.settings[n]
+	if d.counts[n-1] > 1 && !d.world.Settling() && d.chance.strikes(d.Faults.Reconfigure) {
+		*at = (*at + 1 + d.choose(d.Settings)) % (d.Settings + 1)
+		d.world.Event(lockstep.Event{Node: n, Type: Reconfigured, Value: *at})
+	}
+	return *at
 }
 
 // kinds are the kinds of steps that inject these faults.

@@ -1,10 +1,12 @@
 package bubble
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -37,10 +39,54 @@ type Files struct {
 	WriteTime time.Duration
 	// WriteBack is the time after which changes are durable without a sync; 0 means DefaultWriteBack.
 	WriteBack time.Duration
+	// SyncTimes, WriteTimes and ReadTimes are distributions of the times that syncs, changes and reads take. The first
+	// two replace SyncTime and WriteTime. The zero value of ReadTimes means that reads take no time.
+	SyncTimes, WriteTimes, ReadTimes Delay
+
+	// Faulty is the number of nodes whose disks may fail or be damaged in a run, drawn at its start. 0 means a minority
+	// of the nodes, or 1 of a single node. All faults below strike these disks alone.
+	Faulty int
 	// Errors is the share of syncs that fail with EIO. Full is the share of writes and new files that fail with ENOSPC.
 	// Both are from 0 to 1.
 	Errors, Full float64
+	// ReadErrors and WriteErrors are the shares of reads and of writes that fail with EIO. The next attempt may succeed.
+	ReadErrors, WriteErrors float64
+	// ShortWrites is the share of writes that write only a part of their data.
+	ShortWrites float64
+	// Capacity is the size of a disk in bytes; 0 means that there is no limit. A write that does not fit is short, and
+	// fails with ENOSPC if nothing fits. In the settling stage there is no limit.
+	Capacity int64
+	// BitRot, LostWrites, Misdirected and Unreadable are the shares of crashes after which a block at rest is damaged;
+	// see the kinds of [disk.Damage].
+	BitRot, LostWrites, Misdirected, Unreadable float64
+	// Kills is the share of restarts in which the process is killed at one of its first calls that change files. Then
+	// the event [Killed] reports it, and the node is down. It may be a power failure, as a crash.
+	Kills float64
 }
+
+// shares are the fields that must be from 0 to 1.
+func (f *Files) shares() []float64 {
+	return []float64{f.PowerFailures, f.Errors, f.Full, f.ReadErrors, f.WriteErrors, f.ShortWrites,
+		f.BitRot, f.LostWrites, f.Misdirected, f.Unreadable, f.Kills}
+}
+
+// fails reports whether disks may fail or be damaged.
+func (f *Files) fails() bool {
+	for _, share := range []float64{f.Errors, f.Full, f.ReadErrors, f.WriteErrors, f.ShortWrites} {
+		if share > 0 {
+			return true
+		}
+	}
+	return f.Capacity > 0 || f.damages()
+}
+
+// damages reports whether data at rest may be damaged.
+func (f *Files) damages() bool {
+	return f.BitRot > 0 || f.LostWrites > 0 || f.Misdirected > 0 || f.Unreadable > 0
+}
+
+// reads reports whether the model must serve reads.
+func (f *Files) reads() bool { return f.ReadErrors > 0 || f.Unreadable > 0 || f.ReadTimes != (Delay{}) }
 
 func (f *Files) check() error {
 	switch {
@@ -49,7 +95,7 @@ func (f *Files) check() error {
 	case !filesWork:
 		return errors.New("files with faults need a program built by \"lockstep go\" on Linux with amd64")
 	}
-	for _, share := range []float64{f.PowerFailures, f.Errors, f.Full} {
+	for _, share := range f.shares() {
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("a share of files is %v, allowed are 0..1", share)
 		}
@@ -61,6 +107,15 @@ func (f *Files) check() error {
 			f.WriteTime,
 			f.WriteBack,
 		)
+	}
+	if f.Faulty < 0 || f.Capacity < 0 {
+		return fmt.Errorf("%d disks may fail, and have %d bytes: neither may be negative", f.Faulty, f.Capacity)
+	}
+	//lockstep:unordered any error will do
+	for of, d := range map[string]Delay{"SyncTimes": f.SyncTimes, "WriteTimes": f.WriteTimes, "ReadTimes": f.ReadTimes} {
+		if err := d.check(of); err != nil {
+			return err
+		}
 	}
 	if f.Level != disk.Ext4 && f.Level != disk.POSIX {
 		return fmt.Errorf("there is no level %d of files, only disk.Ext4 and disk.POSIX", f.Level)
@@ -74,6 +129,10 @@ const (
 	PowerFailure = "power-failure"
 	// RefusedCall reports a system call that the model of files lacks and refused. Its value is the name of the call.
 	RefusedCall = "refused-call"
+	// Damaged reports damage to data at rest; its value is a [disk.Wound].
+	Damaged = "damaged"
+	// Failed reports a call on files that failed by the fault model. Its value is the call with the error.
+	Failed = "failed-call"
 )
 
 // machine is the state of a node that outlives its incarnations: the disk and the clock.
@@ -84,6 +143,8 @@ type machine struct {
 	world  *World
 	model  Files
 	chance *Source
+	faulty bool // the disk may fail in this run
+	kill   int  // calls until the process is killed; 0: it is not
 }
 
 // machines makes the disks of a run, empty.
@@ -111,7 +172,7 @@ func (d *deployment) machines() error {
 			&machine{
 				node:   self,
 				root:   root,
-				disk:   disk.New(model.Level),
+				disk:   newDisk(model),
 				world:  d.world,
 				model:  model,
 				chance: d.lot.chance(self, diskStream+uint64(self)),
@@ -119,8 +180,28 @@ func (d *deployment) machines() error {
 		)
 	}
 	d.machine = all
-	serveFiles(all)
+	d.chooseFaulty()
+	serveFiles(all, d.model.reads())
 	return nil
+}
+
+func newDisk(model Files) *disk.Disk {
+	d := disk.New(model.Level)
+	d.Counts = model.Capacity > 0
+	return d
+}
+
+// chooseFaulty draws the nodes whose disks may fail.
+func (d *deployment) chooseFaulty() {
+	if !d.model.fails() {
+		return
+	}
+	left := slices.Clone(d.machine)
+	for range min(cmp.Or(d.model.Faulty, (d.Nodes-1)/2, 1), d.Nodes) {
+		i := d.choose(len(left))
+		left[i].faulty = true
+		left = slices.Delete(left, i, i+1)
+	}
 }
 
 // choose draws a choice of the current step, recorded with it. 0 is always the mildest.
@@ -130,13 +211,33 @@ func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 func (d *deployment) crashFiles(n *Node, powerFails bool) error {
 	m := d.machine[n.self-1]
 	leaveFiles(n.number())
-	if !powerFails {
-		return nil
+	if powerFails {
+		m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))
+		loss := m.disk.Crash(d.choose)
+		d.world.Event(lockstep.Event{Node: n.self, Type: PowerFailure, Value: loss})
 	}
-	m.disk.WriteBack(int64(d.world.Now() - m.model.WriteBack))
-	loss := m.disk.Crash(d.choose)
-	d.world.Event(lockstep.Event{Node: n.self, Type: PowerFailure, Value: loss})
-	return m.rebuild()
+	if damaged := m.faulty && d.damage(m); damaged || powerFails {
+		return m.rebuild()
+	}
+	return nil
+}
+
+// damage damages data at rest, as the model has it. The restarted program does not find the block in the page cache.
+func (d *deployment) damage(m *machine) (damaged bool) {
+	if d.world.Settling() {
+		return false
+	}
+	for kind, share := range []float64{m.model.BitRot, m.model.LostWrites, m.model.Misdirected, m.model.Unreadable} {
+		if !d.chance.strikes(share) {
+			continue
+		}
+		if wound, is := m.disk.Damage(disk.Damage(kind), d.choose); is {
+			damaged = true
+			d.world.failed(m.node)
+			d.world.Event(lockstep.Event{Node: m.node, Type: Damaged, Value: wound})
+		}
+	}
+	return damaged
 }
 
 // rebuild replaces the content of the directory by the content of the disk. Frozen goroutines keep the files that they

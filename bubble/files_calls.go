@@ -3,6 +3,7 @@
 package bubble
 
 import (
+	"cmp"
 	"maps"
 	"runtime"
 	"slices"
@@ -38,7 +39,7 @@ var calls map[uintptr]service
 
 func init() {
 	calls = map[uintptr]service{}
-	for _, group := range []map[uintptr]service{descriptors(), durability(), naming(), facts(), lacking()} {
+	for _, group := range []map[uintptr]service{descriptors(), reading(), durability(), naming(), facts(), lacking()} {
 		maps.Copy(calls, group)
 	}
 }
@@ -343,6 +344,9 @@ func (k *kernel) write(c *call) (r1, r2 uintptr, err errno) {
 	if err := m.linger(true); err != 0 {
 		return failed(err)
 	}
+	if err := k.limit(c, o); err != 0 {
+		return failed(err)
+	}
 	end := o.inode.Size()
 	var data []byte
 	if c.Trap == syscall.SYS_WRITE || c.Trap == syscall.SYS_PWRITE64 {
@@ -360,13 +364,8 @@ func (k *kernel) write(c *call) (r1, r2 uintptr, err errno) {
 		return r1, r2, err
 	}
 	at := end
-	switch {
-	case o.flags&syscall.O_APPEND != 0:
-	case c.Trap == syscall.SYS_PWRITE64 || c.Trap == syscall.SYS_PWRITEV:
-		at = int64(c.Arg(3))
-	default:
-		position, _, _ := syscall.RawSyscall(syscall.SYS_LSEEK, c.Arg(0), 0, 1)
-		at = int64(position) - int64(r1)
+	if o.flags&syscall.O_APPEND == 0 {
+		at = position(c, int64(r1))
 	}
 	m.settle(o.inode)
 	m.disk.Write(o.inode, at, data[:r1])
@@ -449,9 +448,9 @@ func (k *kernel) fallocate(c *call) (r1, r2 uintptr, err errno) {
 	case mode > 1:
 		return k.refuse(m, "fallocate with a mode", syscall.EOPNOTSUPP)
 	case mode == 1: // keeps the size
-		return 0, 0, m.linger(true)
+		return 0, 0, cmp.Or(m.linger(true), k.reserve(m, o.inode, size))
 	}
-	if err := m.linger(true); err != 0 {
+	if err := cmp.Or(m.linger(true), k.reserve(m, o.inode, size)); err != 0 {
 		return failed(err)
 	}
 	if size > o.inode.Size() {
@@ -645,6 +644,10 @@ func (k *kernel) statfs(c *call) (r1, r2 uintptr, err errno) {
 		f := (*syscall.Statfs_t)(c.Pointer(1))
 		f.Bsize, f.Frsize, f.Blocks, f.Bfree, f.Bavail, f.Files, f.Ffree =
 			disk.Block, disk.Block, 1<<26, 1<<25, 1<<25, 1<<24, 1<<23
+		if m := k.here(); m.model.Capacity > 0 && m.faulty {
+			free := uint64(max(0, m.model.Capacity-m.disk.Used()) / disk.Block)
+			f.Blocks, f.Bfree, f.Bavail = uint64(m.model.Capacity/disk.Block), free, free
+		}
 	}
 	return r1, r2, err
 }

@@ -15,6 +15,10 @@ func (k *kernel) mmap(c *call) (r1, r2 uintptr, err errno) {
 	if o != nil {
 		// MAP_POPULATE would allocate pages for all holes of a file that consists mostly of holes.
 		c.Clear(3, syscall.MAP_POPULATE)
+		o.inode.Mapped = true
+		if o.inode.Readable(0, o.inode.Size()) < o.inode.Size() {
+			return k.refuse(o.machine, "mmap of a file with an unreadable block", syscall.EIO)
+		}
 	}
 	r1, r2, err = c.Do()
 	if err == 0 && o != nil && c.Arg(3)&syscall.MAP_SHARED != 0 {

@@ -11,7 +11,7 @@ const filesWork = false
 // makeSocket is used for disks only, which need the model.
 func makeSocket(string) error { return nil }
 
-func serveFiles([]*machine) {}
-func serveNoMore()          {}
-func closeFiles(int32)      {}
-func leaveFiles(int32)      {}
+func serveFiles([]*machine, bool) {}
+func serveNoMore()                {}
+func closeFiles(int32)            {}
+func leaveFiles(int32)            {}

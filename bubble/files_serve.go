@@ -57,7 +57,7 @@ type mapping struct {
 var served *kernel
 
 // serveFiles starts to serve calls below the directories of nodes.
-func serveFiles(machines []*machine) {
+func serveFiles(machines []*machine, reads bool) {
 	serveNoMore()
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
@@ -70,7 +70,9 @@ func serveFiles(machines []*machine) {
 	}
 	var traps []uintptr
 	for trap := range calls { //lockstep:unordered a set
-		traps = append(traps, trap)
+		if _, is := reading()[trap]; !is || reads {
+			traps = append(traps, trap)
+		}
 	}
 	syscall.LockstepServe(traps, served.serve)
 }
@@ -219,14 +221,64 @@ func (m *machine) linger(grows bool) errno {
 	if m.world.Settling() {
 		return 0
 	}
-	if m.model.WriteTime > 0 {
-		m.world.happened()
-		time.Sleep(time.Duration(m.chance.IntN(int(m.model.WriteTime))) + 1)
+	m.live()
+	switch {
+	case m.model.WriteTimes != (Delay{}):
+		m.sleep(m.model.WriteTimes.draw(m.chance))
+	case m.model.WriteTime > 0:
+		m.sleep(time.Duration(m.chance.IntN(int(m.model.WriteTime))) + 1)
 	}
-	if grows && m.chance.strikes(m.model.Full) {
-		return syscall.ENOSPC
+	if grows && m.strikes(m.model.Full) {
+		return m.fail("change", syscall.ENOSPC)
 	}
 	return 0
+}
+
+// sleep lets time pass in a call.
+func (m *machine) sleep(long time.Duration) {
+	if long > 0 {
+		m.world.happened()
+		time.Sleep(long)
+	}
+}
+
+// strikes draws whether a fault of the disk strikes that has this probability.
+func (m *machine) strikes(share float64) bool { return m.faulty && m.chance.strikes(share) }
+
+// fail reports that a call fails by the fault model.
+func (m *machine) fail(call string, err errno) errno {
+	m.world.failed(m.node)
+	m.world.Event(lockstep.Event{Node: m.node, Type: Failed, Value: call + ": " + err.Error()})
+	return err
+}
+
+// live counts a call that changes files, and kills the process at the one that was drawn.
+func (m *machine) live() {
+	if m.kill == 0 {
+		return
+	}
+	if m.kill--; m.kill == 0 {
+		m.world.kill(runtime.LockstepNode())
+		select {} // the goroutine is frozen
+	}
+}
+
+// room is how many of n bytes written at an offset fit on the disk.
+func (k *kernel) room(m *machine, i *disk.Inode, at, n int64) int64 {
+	if m.model.Capacity == 0 || !m.faulty || m.world.Settling() || i.Needs(at, n) == 0 {
+		return n
+	}
+	var open []*disk.Inode
+	for _, o := range k.open { //lockstep:unordered a sum
+		if o.machine == m {
+			open = append(open, o.inode)
+		}
+	}
+	free := m.model.Capacity - m.disk.Used(open...)
+	for n > 0 && i.Needs(at, n) > free {
+		n = max(0, (at+n-1)/disk.Block*disk.Block-at)
+	}
+	return n
 }
 
 // place is a resolved path: the directory, the name in it, and the inode that has the name now.
@@ -381,11 +433,16 @@ func (k *kernel) sync(m *machine, i *disk.Inode, durable func(*disk.Inode, uint6
 	k.lookAll(m, i)
 	began := m.disk.Moment()
 	if !m.world.Settling() {
+		m.live()
 		m.world.happened()
-		time.Sleep(m.model.SyncTime/10 + time.Duration(m.chance.IntN(int(m.model.SyncTime)*9/10+1)))
-		if i != nil && i.Kind == disk.File && m.chance.strikes(m.model.Errors) {
+		if m.model.SyncTimes != (Delay{}) {
+			time.Sleep(m.model.SyncTimes.draw(m.chance))
+		} else {
+			time.Sleep(m.model.SyncTime/10 + time.Duration(m.chance.IntN(int(m.model.SyncTime)*9/10+1)))
+		}
+		if i != nil && i.Kind == disk.File && m.strikes(m.model.Errors) {
 			m.disk.SyncFailed(i, began)
-			return syscall.EIO
+			return m.fail("sync", syscall.EIO)
 		}
 	}
 	durable(i, began)

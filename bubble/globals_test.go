@@ -102,34 +102,112 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// ofProcess is a lock of the process, which a frozen node may hold indefinitely.
-var ofProcess sync.Mutex
+// Locks of the process: a variable of a package, and locks on the heap to which one leads.
+var (
+	ofProcess  sync.Mutex
+	onHeap     = &struct{ lock sync.Mutex }{}
+	forReaders = &struct{ lock sync.RWMutex }{}
+)
 
-// A lock that a frozen node holds is still locked in later runs, whose nodes then hang. The report names the place.
-func TestFrozenLock(t *testing.T) {
+// poisoning makes a campaign of nodes that hold a lock most of the time and crash. It is made anew with each run, if
+// the cluster says so.
+func poisoning(t *testing.T, begin func(*bubble.World), lock, unlock func(*bubble.Node)) *lockstep.Result {
 	start := func(n *bubble.Node) error {
 		for n.Alive() {
-			ofProcess.Lock()
+			lock(n)
 			time.Sleep(20 * time.Millisecond)
-			ofProcess.Unlock()
+			unlock(n)
 			time.Sleep(time.Millisecond)
 		}
 		return nil
 	}
-	result := campaign(
+	system := bubble.Cluster{Name: "locking", Nodes: 3, Begin: begin, Start: start, Freeze: &bubble.Freeze{}}
+	return campaign(
 		t,
-		lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: &bubble.Freeze{}},
-			Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true},
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true},
 	)
-	f := result.First()
-	if f == nil || f.Finding.Property != "left-behind" {
-		t.Fatalf("found %+v", f)
+}
+
+// The two reports of a lock whose holder is gone: in the run in which it went, and in later ones.
+const (
+	leftWaiting = "a goroutine is left that waits for a lock which another incarnation, or an earlier run, holds"
+	waitsForRun = "a goroutine waits for a lock that a node of an earlier run holds"
+)
+
+// A lock that a frozen node holds is still locked in later runs, whose nodes then hang. The report names the place,
+// wherever the lock is and whoever waits for it.
+func TestFrozenLock(t *testing.T) {
+	for name, c := range map[string]struct{ lock, unlock func(*bubble.Node) }{
+		"package": {
+			func(*bubble.Node) { ofProcess.Lock() },
+			func(*bubble.Node) { ofProcess.Unlock() },
+		},
+		"heap": {
+			func(*bubble.Node) { onHeap.lock.Lock() },
+			func(*bubble.Node) { onHeap.lock.Unlock() },
+		},
+		"read by one, written by others": {
+			func(n *bubble.Node) {
+				if n.Self() == 1 {
+					forReaders.lock.RLock()
+				} else {
+					forReaders.lock.Lock()
+				}
+			},
+			func(n *bubble.Node) {
+				if n.Self() == 1 {
+					forReaders.lock.RUnlock()
+				} else {
+					forReaders.lock.Unlock()
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := poisoning(t, nil, c.lock, c.unlock)
+			f := result.First()
+			if f == nil || f.Finding.Property != "left-behind" {
+				t.Fatalf("found %+v", f)
+			}
+			for _, want := range []string{leftWaiting, waitsForRun} {
+				if !slices.ContainsFunc(result.Nondeterminism, func(s string) bool {
+					return strings.HasPrefix(s, want) && strings.Contains(s, "TestFrozenLock")
+				}) {
+					t.Errorf("%q is not among the sources of nondeterminism %q", want, result.Nondeterminism)
+				}
+			}
+		})
 	}
-	if !slices.ContainsFunc(result.Nondeterminism, func(s string) bool {
-		return strings.HasPrefix(s, "a goroutine is left that waits for a lock in a variable of a package") &&
-			strings.Contains(s, "TestFrozenLock")
-	}) {
-		t.Errorf("sources of nondeterminism %q", result.Nondeterminism)
+}
+
+// Nothing is reported where a frozen node holds a lock of its own, nor where the program makes a shared lock anew for
+// each run and no node is left waiting for it.
+func TestFrozenLockOfRun(t *testing.T) {
+	var own [4]*sync.Mutex
+	ofNode := poisoning(t, nil,
+		func(n *bubble.Node) {
+			own[n.Self()] = &sync.Mutex{}
+			own[n.Self()].Lock()
+		},
+		func(n *bubble.Node) { own[n.Self()].Unlock() })
+	anew := poisoning(t, func(*bubble.World) { ofProcess = sync.Mutex{} },
+		func(*bubble.Node) {
+			for !ofProcess.TryLock() {
+				time.Sleep(time.Millisecond)
+			}
+		},
+		func(*bubble.Node) { ofProcess.Unlock() })
+	for name, result := range map[string]*lockstep.Result{"of the node": ofNode, "made anew": anew} {
+		if f := result.First(); f != nil || len(result.Nondeterminism) > 0 {
+			t.Errorf("%s: found %+v, sources of nondeterminism %q", name, f, result.Nondeterminism)
+		}
+	}
+	// Nodes that wait for a lock that was made anew do not wait for an earlier run.
+	waiting := poisoning(t, func(*bubble.World) { ofProcess = sync.Mutex{} },
+		func(*bubble.Node) { ofProcess.Lock() }, func(*bubble.Node) { ofProcess.Unlock() })
+	if slices.ContainsFunc(waiting.Nondeterminism,
+		func(s string) bool { return strings.HasPrefix(s, waitsForRun) }) {
+		t.Errorf("sources of nondeterminism %q", waiting.Nondeterminism)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// TestHowTo follows docs/test-your-goroutine-program.md from an empty directory. Its second half rebuilds the standard
+// TestHowTo follows docs/tutorials/goroutine-program.md from an empty directory. Its second half rebuilds the standard
 // library, and runs in strict mode only.
 func TestHowTo(t *testing.T) {
 	tier.OnlyFull(t, "it builds the programs of a page, with the overlay and without")
@@ -20,5 +20,5 @@ func TestHowTo(t *testing.T) {
 	r := page.Reader{Root: "..", Leaves: func(command string) bool {
 		return os.Getenv("LOCKSTEP_STRICT") == "" && strings.Contains(command, "lockstep go")
 	}}
-	r.Follow(t, "../docs/test-your-goroutine-program.md")
+	r.Follow(t, "../docs/tutorials/goroutine-program.md")
 }

@@ -21,6 +21,7 @@ type Node struct {
 	self        lockstep.Node
 	nodes       int
 	incarnation int
+	setting     int
 	world       *World
 	chance      *Source
 	disks       map[string]kept
@@ -79,6 +80,9 @@ func (n *Node) Others() []lockstep.Node {
 // Incarnation is the number of this incarnation of the node in the run, from 1.
 func (n *Node) Incarnation() int { return n.incarnation }
 
+// Setting is the configuration with which the incarnation starts, from 0 to the Settings of the [Cluster].
+func (n *Node) Setting() int { return n.setting }
+
 // World is the state that the nodes of the run share.
 func (n *Node) World() *World { return n.world }
 
@@ -102,11 +106,7 @@ func (n *Node) Send(to lockstep.Node, kind string, tag trace.Tag, body any) {
 	if n.dead.Load() {
 		return
 	}
-	w := n.world
-	w.mutex.Lock()
-	w.sent = append(w.sent, sending{n.self, to, kind, tag, body})
-	w.mutex.Unlock()
-	w.happened()
+	n.world.transmit(sending{n.self, to, kind, tag, body}, 0)
 }
 
 // Emit reports an observable event of the node.
@@ -252,7 +252,7 @@ func (n *Node) guard() {
 	case p == exiting{}:
 		freeze(n.number()) // not before: the engine's goroutine belonged to the node
 	case p != nil && !n.dead.Load():
-		n.world.fail(failure{n.self, "panic", p, stack.Text(2)})
+		n.world.died(n, "panic", p, stack.Text(2))
 	}
 }
 
@@ -260,7 +260,7 @@ func (n *Node) guard() {
 func (n *Node) run(start func(*Node) error) {
 	n.Go(func() {
 		if err := start(n); err != nil && !n.dead.Load() {
-			n.world.fail(failure{n.self, "start", fmt.Sprintf("node %d could not start: %v", n.self, err), ""})
+			n.world.died(n, "start", fmt.Sprintf("node %d could not start: %v", n.self, err), "")
 		}
 	})
 	n.Go(n.dispatch)

@@ -16,3 +16,12 @@ func TestUpgradeTutorial(t *testing.T) {
 	}
 	(&page.Reader{Root: ".."}).Follow(t, "../docs/tutorials/upgrade.md")
 }
+
+// TestServerTutorial follows docs/tutorials/go-server.md from an empty directory.
+func TestServerTutorial(t *testing.T) {
+	tier.OnlyFull(t, "it builds the programs of a page with the overlay")
+	if bubble.Exact {
+		t.Skip("it is the same with the overlay")
+	}
+	(&page.Reader{Root: ".."}).Follow(t, "../docs/tutorials/go-server.md")
+}

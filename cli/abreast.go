@@ -75,7 +75,7 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 	if sum == nil {
 		return nil, err
 	}
-	g.Result, g.Traces, g.Coverage, g.Closure = sum.Result, traces, sum.Coverage, sum.Closure
+	g.Result, g.Traces, g.Coverage, g.Closure, g.Code = sum.Result, traces, sum.Coverage, sum.Closure, sum.Code
 	g.Elapsed, g.Stopped = time.Since(start), e.Interrupted()
 	if err != nil {
 		g.Failed = err.Error()
@@ -85,5 +85,9 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 
 // batchArgs returns the arguments with which a program makes batches of the campaign.
 func (c *runCmd) batchArgs() []string {
-	return append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--batches")
+	args := append(c.words(), c.measures()...)
+	if c.countsStatements() {
+		args = append(args, "--count-statements")
+	}
+	return append(args, "--seed", fmt.Sprint(c.Seed), "--batches")
 }

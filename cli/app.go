@@ -51,6 +51,9 @@ type App struct {
 	// Commands are further commands: pointers to structs whose fields are commands, in the form that package kong
 	// expects. Their Run methods get an [*Env].
 	Commands []any
+	// Conform reads the model of the flag --conform and makes a spec of it; nil: this program has no models. Package
+	// distal/conform has one.
+	Conform func(file string) (lockstep.Spec, error)
 	// Fleet lets other machines make the runs of a campaign; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
 	// FleetProgram is built and takes over if a campaign needs a fleet and Fleet is nil. It may be nil as well.
@@ -91,13 +94,14 @@ the machine's memory.`
 
 // variables are the values that help texts refer to, so that the help matches the code.
 var variables = kong.Vars{
-	"version":   lockstep.Version,
-	"attempts":  fmt.Sprint(shrink.DefaultAttempts),
-	"shrinkFor": artifact.DefaultShrinkFor.String(),
-	"runs":      fmt.Sprint(defaultRuns),
-	"usual":     usualStrategy,
-	"guided":    guidedStrategy,
-	"timeout":   watchdog.Default.String(),
+	"version":     lockstep.Version,
+	"attempts":    fmt.Sprint(shrink.DefaultAttempts),
+	"shrinkFor":   artifact.DefaultShrinkFor.String(),
+	"shrinkTimed": artifact.DefaultShrinkTimed.String(),
+	"runs":        fmt.Sprint(defaultRuns),
+	"usual":       usualStrategy,
+	"guided":      guidedStrategy,
+	"timeout":     watchdog.Default.String(),
 }
 
 // examples are lines for the help of every command line.
@@ -126,6 +130,9 @@ type Env struct {
 	asked   string     // the name by which the user asked for this program, if it was built on demand
 	command string     // the command without its arguments, e.g. "plan split"
 	status  int
+	// conformance is the spec of --conform, and conformed the flags that asked for it.
+	conformance lockstep.Spec
+	conformed   conforming
 	// bestEffort makes the go command build programs without the overlay of package bubble.
 	bestEffort bool
 	// write writes a file.

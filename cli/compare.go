@@ -50,7 +50,7 @@ func (c *compareCmd) Run(e *Env) error {
 	if err := notNegative("runs", int64(c.Runs)); err != nil {
 		return err
 	}
-	plan, err := c.plan(at, nil)
+	plan, err := c.plan(e, at, nil)
 	if err != nil {
 		return err
 	}

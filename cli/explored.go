@@ -10,20 +10,23 @@ import (
 
 // explored has the flags that select what is explored. Several commands share them.
 type explored struct {
-	Target    string   `arg:"" help:"What to test: lockstep list names targets; or the directory or import path of a main package."`
-	Nodes     *int     `placeholder:"N" help:"Number of nodes."`
-	Set       []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
-	Steps     int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle    *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is checked; the target's unless given."`
-	Seed      uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
-	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic: repeating a run is then a best effort."`
-	Workers   int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+	Target string   `arg:"" help:"What to test: lockstep list names targets; or the directory or import path of a main package."`
+	Nodes  *int     `placeholder:"N" help:"Number of nodes."`
+	Set    []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
+	Steps  int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
+	Settle *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is checked; the target's unless given."`
+	Seed   uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
+	conforming
+	NoOverlay bool `help:"Build the target without the overlay that makes goroutine programs deterministic: repeating a run is then a best effort."`
+	Workers   int  `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+
+	build []string // options that select a build of the target
 }
 
 // here finds the target. If it is in another program, that program takes over.
 func (x *explored) here(e *Env) (*place, error) {
 	e.bestEffort = x.NoOverlay
-	at, err := e.locate(x.Target, x.Set)
+	at, err := e.locate(x.Target, slices.Concat(x.build, x.Set))
 	if err == nil && at.program != nil {
 		err = e.handOver(at)
 	}
@@ -31,8 +34,8 @@ func (x *explored) here(e *Env) (*place, error) {
 }
 
 // plan returns the plan of these flags, still without a strategy. The given options are defaults, which the flags
-// override.
-func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
+// override. Without any, a target that has options for such a campaign gets these.
+func (x *explored) plan(e *Env, at *place, options []string) (lockstep.Plan, error) {
 	settle := at.target.Settle
 	if x.Settle != nil {
 		settle = *x.Settle
@@ -48,9 +51,15 @@ func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 		}
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *x.Nodes)}, pairs...)
 	}
+	if len(at.set) == 0 && options == nil {
+		options = at.target.Campaign
+	}
 	var err error
 	plan.System, err = at.system(slices.Concat(options, pairs))
-	return plan, err
+	if err != nil {
+		return plan, err
+	}
+	return plan, e.conform(&plan, x.conforming)
 }
 
 // words returns the flags as the user gave them, without the seed.
@@ -68,6 +77,7 @@ func (x *explored) words() []string {
 	if x.Settle != nil {
 		words = append(words, "--settle", strconv.Itoa(*x.Settle))
 	}
+	words = append(words, x.conforming.words()...)
 	if x.NoOverlay {
 		words = append(words, "--no-overlay")
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -62,7 +63,9 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o artifact.Options) (
 	allowed := e.allowances(plan)
 	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
 	if self, err := os.Executable(); err == nil {
-		o.Fresh = func(file string) []string { return append([]string{self, "replay", file}, setFlags(allowed)...) }
+		o.Fresh = func(file string) []string {
+			return slices.Concat([]string{self, "replay", file}, e.conformed.words(), setFlags(allowed))
+		}
 	}
 	k, err := artifact.Run(e.Ctx, plan, found, o)
 	if k.File == "" {
@@ -74,7 +77,7 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o artifact.Options) (
 // Replay returns the command that replays a trace. The command names this program's main package if the user asked for
 // the program by its package. It also has the options that a trace must not set.
 func (e *Env) Replay(file string, allowed ...string) string {
-	words := []string{e.Self, "replay", file}
+	words := append([]string{e.Self, "replay", file}, e.conformed.words()...)
 	if isPackage(e.asked) {
 		words = append(words, "--program", e.asked)
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -36,9 +38,10 @@ type Elsewhere struct {
 // Gathered is the result of a campaign whose runs a fleet, or other processes, made.
 type Gathered struct {
 	Result *lockstep.Result
-	// Coverage and Closure are the measurements, if the user asked for them.
+	// Coverage, Closure and Code are the measurements, if the user asked for them.
 	Coverage *coverage.Sum
 	Closure  *lockstepform.Measured
+	Code     *code.Sum
 	Traces   []batch.Trace // of the findings, in their order
 	Elapsed  time.Duration
 	Curve    []campaign.Sample
@@ -56,6 +59,9 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if c.NoOverlay {
 		return errors.New("--no-overlay with --fleet: a fleet's workers build targets with the overlay")
 	}
+	if c.Conform != "" {
+		return errors.New("--conform with --fleet: a fleet's workers do not have the file of the model")
+	}
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}
@@ -65,17 +71,18 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if e.app.Fleet == nil {
 		return fmt.Errorf("this program knows of no fleet: lockstep run %s --fleet %s does", c.Target, c.Fleet)
 	}
-	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
+	if err := c.checkFiles(); err != nil {
 		return err
 	}
+	set := slices.Concat(c.build, c.Set)
 	g, err := e.app.Fleet(
 		e,
-		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.batchArgs(), For: c.For},
+		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: set, Args: c.batchArgs(), For: c.For},
 	)
 	if err != nil {
 		return err
 	}
-	at, err := e.locate(c.Target, c.Set)
+	at, err := e.locate(c.Target, set)
 	if err != nil || at.program == nil {
 		c.gathered = g
 		return err

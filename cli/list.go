@@ -32,6 +32,7 @@ type listed struct {
 	Library  string          `json:"library,omitempty"`  // the library that has versions
 	Versions []string        `json:"versions,omitempty"` // known to work
 	Strategy string          `json:"strategy,omitempty"` // the default strategy of the target
+	Campaign []string        `json:"campaign,omitempty"` // the options of a campaign without options
 	// Scenarios are the values of --scenario, Seen is what scenarios and specs see of a run, and Shapes describes the
 	// rounds. All three are set only if the user asks for a single target.
 	Scenarios []guideline `json:"scenarios,omitempty"`
@@ -105,6 +106,7 @@ func (a *App) list() []listed {
 			Options:  t.Options(),
 			Linked:   true,
 			Strategy: cmp.Or(t.Strategy, usualStrategy),
+			Campaign: t.Campaign,
 		}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
@@ -140,6 +142,9 @@ func writeListed(w io.Writer, list []listed) {
 		}
 		for _, o := range l.Options {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)
+		}
+		if len(l.Campaign) > 0 {
+			fmt.Fprintf(w, "      %-14s without any: %s\n", "--set", strings.Join(l.Campaign, " "))
 		}
 		if l.Strategy != "" {
 			fmt.Fprintf(w, "      %-14s by default %s\n", "--strategy", l.Strategy)

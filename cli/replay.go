@@ -23,9 +23,10 @@ import (
 // recorded is the trace that a command reads, the program that has its target, and what the user permits the trace to
 // name.
 type recorded struct {
-	Trace     string   `arg:"" help:"Trace file."`
-	Program   string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
-	Set       []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	Trace   string   `arg:"" help:"Trace file."`
+	Program string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
+	Set     []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	conforming
 	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic, as --no-overlay of run."`
 	Allow     []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
 }
@@ -174,18 +175,25 @@ func (r *recorded) planAt(e *Env, t *trace.Trace, at place) (lockstep.Plan, erro
 	if at.program != nil {
 		return lockstep.Plan{}, e.handOver(at)
 	}
-	return r.plan(t, &at)
+	plan, err := r.plan(t, &at)
+	if err != nil {
+		return plan, err
+	}
+	return plan, e.conform(&plan, r.conforming)
 }
 
 type replayCmd struct {
 	recorded
-	JSON bool `name:"json" help:"Print one JSON object."`
+	looked
+	Script string `placeholder:"FILE" help:"Write a draft of a script that does the same with real servers, if the target has one, instead of replaying the run."`
+	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Help returns the longer help.
 func (replayCmd) Help() string {
 	return "Exit status 1: the run fails, or the system does not repeat itself.\n\nExample:\n  lockstep replay " +
-		"lockstep-out/smr-bug-prefix-seed0-run6.trace"
+		"lockstep-out/smr-bug-prefix-seed0-run6.trace\n  lockstep replay run.trace --log 2\n" +
+		"  lockstep replay run.trace --until 40 --stop"
 }
 
 // replayed is the JSON output of a replay.
@@ -207,6 +215,15 @@ func (c *replayCmd) Run(e *Env) error {
 	t, plan, err := c.open(e)
 	if err != nil {
 		return err
+	}
+	if c.Script != "" {
+		return c.script(e, t)
+	}
+	if err := c.check(t); err != nil {
+		return err
+	}
+	if c.some() {
+		return c.show(e, plan, t)
 	}
 	again, err := replay.Run(e.Ctx, plan, t)
 	if err != nil {
@@ -248,7 +265,7 @@ type shrinkCmd struct {
 	recorded
 	Out      string        `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
 	Attempts int           `placeholder:"N" help:"Most runs to make; 0 is ${attempts}."`
-	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
+	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	JSON     bool          `name:"json" help:"Print one JSON object."`
 }
 
@@ -325,9 +342,11 @@ func (c *shrinkCmd) Run(e *Env) error {
 
 type explainCmd struct {
 	recorded
-	Width  int    `placeholder:"N" help:"Columns to fit into, 40 at least; the terminal's, or 100."`
-	HTML   string `name:"html" placeholder:"FILE" help:"Write a page to look at as well."`
-	ShiViz string `name:"shiviz" placeholder:"FILE" help:"Write the run for ShiViz as well."`
+	Width    int    `placeholder:"N" help:"Columns to fit into, 40 at least; the terminal's, or 100."`
+	HTML     string `name:"html" placeholder:"FILE" help:"Write a page to look at as well."`
+	ShiViz   string `name:"shiviz" placeholder:"FILE" help:"Write the run for ShiViz as well."`
+	Steps    bool   `help:"Draw every step of a run in time, instead of its timeline."`
+	Markdown string `placeholder:"FILE" help:"Write the finding and the timeline for a bug report as well."`
 }
 
 // Help returns the longer help.
@@ -344,7 +363,7 @@ func (c *explainCmd) Run(e *Env) error {
 	if c.Width < 0 {
 		return fmt.Errorf("--width is %d, allowed is 0 and more", c.Width)
 	}
-	if err := CheckFiles("html", c.HTML, "shiviz", c.ShiViz); err != nil {
+	if err := CheckFiles("html", c.HTML, "shiviz", c.ShiViz, "markdown", c.Markdown); err != nil {
 		return err
 	}
 	t, err := trace.ReadFile(c.Trace)
@@ -359,6 +378,7 @@ func (c *explainCmd) Run(e *Env) error {
 	if c.Width > 0 {
 		o.Width = c.Width
 	}
+	o.Steps = c.Steps
 	drawn := form
 	if form == nil {
 		drawn = t
@@ -383,6 +403,11 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 		failed = e.write(c.HTML, func(w io.Writer) error {
 			return report.Page(w, views, report.PageOptions{Note: note, Replay: e.Replay(c.Trace, c.Set...)})
 		})
+	}
+	if c.Markdown != "" {
+		failed = errors.Join(failed, e.write(c.Markdown, func(w io.Writer) error {
+			return report.Markdown(w, t, report.PageOptions{Replay: e.Replay(c.Trace, c.Set...)})
+		}))
 	}
 	if c.ShiViz != "" {
 		failed = errors.Join(failed, e.write(c.ShiViz, func(w io.Writer) error { return report.ShiViz(w, t) }))

@@ -17,9 +17,11 @@ import (
 	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
@@ -33,12 +35,17 @@ type runCmd struct {
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
 	NoShrink          bool          `help:"Keep the first finding as it was found."`
-	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that is nondeterministic, and no limit for others."`
+	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	Closure           bool          `help:"Count how often late messages change a state, by type."`
 	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
 	Operations        []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
 	PartitionSequence string        `placeholder:"SEQUENCE" help:"With --coverage: a partition sequence to be measured, too, e.g. '2|2 then 1|3'."`
 	CoverCrashes      bool          `help:"With --coverage: count a crashed node as cut off."`
+	CoverProfile      string        `name:"coverprofile" placeholder:"FILE" help:"Count the statements of the system that the runs execute, and write them as a cover profile of Go. The target is built on demand with counters."`
+	CoverPage         string        `name:"coverpage" placeholder:"FILE" help:"Count them, too, and write the sources as an HTML page: executed, only under faults, never."`
+	CoverPkg          []string      `name:"coverpkg" placeholder:"PATTERN,..." help:"With --coverprofile or --coverpage: patterns of the packages to count, instead of those of the system."`
+	CountStatements   bool          `hidden:"" help:"Count the statements, for another process that writes them."`
+	Sometimes         []string      `placeholder:"WHAT,..." help:"What must happen at least once in the campaign, which otherwise has the problem that it is unreached: types of events, kinds of step (crash), or both with a role (crash:leader)."`
 	Report            string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
 	JUnit             string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
 	Annotate          bool          `help:"Print GitHub annotations."`
@@ -75,12 +82,13 @@ Examples:
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
   lockstep run etcdraft --scenario ReVote --runs 100 --control
+  lockstep run etcdraft --conform examples/distal/raftlog_fixed.distal
   lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
 // Run explores the target.
 func (c *runCmd) Run(e *Env) error {
-	if err := c.elsewhere(e); err != nil {
+	if err := errors.Join(c.chooseBuild(), c.elsewhere(e)); err != nil {
 		return err
 	}
 	at, err := c.here(e)
@@ -94,22 +102,30 @@ func (c *runCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	plan, err := c.plan(at, guide.Set)
+	plan, err := c.plan(e, at, guide.Set)
 	if err != nil {
 		return err
 	}
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
 	}
+	if err := c.sometimes(&plan); err != nil {
+		return err
+	}
 	meter, err := c.meter(&plan)
+	if err != nil {
+		return err
+	}
+	statements, err := c.statements(&plan)
 	if err != nil {
 		return err
 	}
 	if c.Batches {
 		share(plan.Workers)
-		return batch.Serve(e.Ctx, plan, batch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
+		measures := batch.Measures{Coverage: meter, Closure: c.Closure, Code: statements}
+		return batch.Serve(e.Ctx, plan, measures, os.Stdin, e.Out)
 	}
-	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
+	if err := c.checkFiles(); err != nil {
 		return err
 	}
 	sum, err := c.explore(e, plan)
@@ -127,8 +143,15 @@ func (c *runCmd) Run(e *Env) error {
 		}
 		sum.Coverage = meter.Read()
 	}
+	failed = errors.Join(failed, c.executed(e, statements, sum))
 	e.Report(sum.Result.Problems())
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
+}
+
+// checkFiles reports output files that cannot be written.
+func (c *runCmd) checkFiles() error {
+	return errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit, "coverprofile", c.CoverProfile,
+		"coverpage", c.CoverPage))
 }
 
 // explore makes the runs and summarizes them. It returns nil if it could make none.
@@ -138,6 +161,9 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 		var time *timed
 		ctx, time, cancel = newTimed(ctx, c.For)
 		plan.Warming = time.pause
+		defer overtime(ctx, func() {
+			fmt.Fprintln(e.Err, "lockstep: the time is up; runs that have begun end first, and a rerun confirms a finding")
+		})()
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
@@ -215,11 +241,11 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 
 // plan returns the plan that the flags describe, with the options that a scenario needs. Flags override the scenario's
 // options.
-func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
+func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) {
 	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "timeout", int64(c.StepTimeout)); err != nil {
 		return lockstep.Plan{}, err
 	}
-	plan, err := c.explored.plan(at, needs)
+	plan, err := c.explored.plan(e, at, needs)
 	if err != nil {
 		return plan, err
 	}
@@ -272,6 +298,9 @@ func (c *runCmd) measures() (words []string) {
 	if c.PartitionSequence != "" {
 		words = append(words, "--partition-sequence", c.PartitionSequence)
 	}
+	if len(c.Sometimes) > 0 {
+		words = append(words, "--sometimes", strings.Join(c.Sometimes, ","))
+	}
 	return words
 }
 
@@ -303,6 +332,10 @@ func (c *runCmd) words() []string {
 func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	var failed error
 	var found []campaign.Occurrence
+	var first *trace.Trace
+	if f := sum.Result.First(); f != nil {
+		first = f.Trace
+	}
 	for i := range sum.Result.Failures {
 		f := &sum.Result.Failures[i]
 		file, err := c.stored.file(f.Run), error(nil)
@@ -314,9 +347,37 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
-		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file})
+		o := campaign.Occurrence{Run: f.Run, Trace: f.Trace, File: file}
+		if i == 0 {
+			o.Page = sum.Page
+			o.Trace = first // not the shrunk one, whose events are others
+		}
+		found = append(found, o)
 	}
 	sum.Groups = campaign.GroupFindings(found)
+	return errors.Join(failed, c.groupPages(e, plan, sum, found))
+}
+
+// groupPages draws the first finding of each group, as it was found; the first of all has its page already.
+func (c *runCmd) groupPages(e *Env, plan lockstep.Plan, sum *campaign.Campaign, found []campaign.Occurrence) error {
+	var failed error
+	for i := range sum.Groups {
+		g := &sum.Groups[i]
+		if g.Page != "" || g.Trace == "" {
+			continue
+		}
+		k := slices.IndexFunc(found, func(o campaign.Occurrence) bool { return o.Run == g.First })
+		page := strings.TrimSuffix(g.Trace, ".trace") + ".html"
+		err := e.write(page, func(w io.Writer) error {
+			o := report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)}
+			return report.Page(w, report.Views{Found: found[k].Trace}, o)
+		})
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		g.Page = page
+	}
 	return failed
 }
 
@@ -362,6 +423,7 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 		}
 		fmt.Fprintln(e.Out)
 	}
-	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage))
+	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage),
+		c.modelNotes(e, sum.Result))
 	return sum.Write(e.Out, options(e.Out).Color)
 }

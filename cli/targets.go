@@ -28,20 +28,26 @@ type place struct {
 
 	program *target.Program // nil: the target is in this program
 	version string
+	counted *string // the statements of these packages have counters; nil: none
 }
 
 // locate finds a target by its name and the version in its options. A name with a slash is the path of a main package.
 func (e *Env) locate(name string, set []string) (place, error) {
+	counted, set := takeOption(set, target.CountedKey)
 	version, rest := takeVersion(set)
 	if err := errors.Join(checkName("target", name), checkName(target.VersionKey, version)); err != nil {
 		return place{}, err
 	}
 	if isPackage(name) {
-		return e.locatePackage(name, set)
+		at, err := e.locatePackage(name, set)
+		at.counted = counted
+		return at, err
 	}
 	p := e.app.program(name)
 	t, unknown := target.Find(e.app.Targets, name)
 	switch {
+	case p != nil && counted != nil:
+		return place{program: p, version: version, set: rest, counted: counted}, nil
 	case p != nil && unknown == nil && (version == "" || version == linked(p)):
 		at := place{target: t, set: rest}
 		if v := linked(p); v != "" {
@@ -130,14 +136,23 @@ func (a *App) program(name string) *target.Program {
 
 // takeVersion removes the version from the options of a target.
 func takeVersion(set []string) (version string, rest []string) {
+	v, rest := takeOption(set, target.VersionKey)
+	if v != nil {
+		version = *v
+	}
+	return version, rest
+}
+
+// takeOption removes an option of the build from the options of a target. It returns nil if the option is not set.
+func takeOption(set []string, key string) (value *string, rest []string) {
 	for _, pair := range set {
-		if v, ok := strings.CutPrefix(pair, target.VersionKey+"="); ok {
-			version = v
+		if v, ok := strings.CutPrefix(pair, key+"="); ok {
+			value = &v
 		} else {
 			rest = append(rest, pair)
 		}
 	}
-	return version, rest
+	return value, rest
 }
 
 // linked returns the version of a program's library that is linked into this program, or the empty string.
@@ -214,6 +229,12 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 		)
 	}
 	b := build.Builder{BestEffort: e.bestEffort, Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
+	if at.counted != nil {
+		b.Counters = true
+		if b.Counted, err = countedPackages(p, *at.counted); err != nil {
+			return "", nil, err
+		}
+	}
 	file, err = b.Program(e.Ctx, *p, at.version)
 	versions := strings.Join(append([]string{p.Library}, p.Versions...), " ")
 	return file, []string{programVariable + "=" + p.Name, versionsVariable + "=" + versions}, err

@@ -46,3 +46,24 @@ func (t *timed) pause() (resume func()) {
 		}
 	}
 }
+
+// grace is how long a campaign may continue after its time before the command says why.
+const grace = 2 * time.Second
+
+// overtime calls a function if a campaign continues after its time. The returned function says that it ended.
+func overtime(ctx context.Context, notify func()) (ended func()) {
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-over:
+			return
+		}
+		select {
+		case <-time.After(grace):
+			notify()
+		case <-over:
+		}
+	}()
+	return sync.OnceFunc(func() { close(over) })
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,5 +29,26 @@ func TestTimed(t *testing.T) {
 			t.Errorf("it ended after %v", took)
 		}
 		clock.pause()() // too late to matter
+	})
+}
+
+// A campaign that continues for a while after its time is reported, and one that ends in time is not.
+func TestOvertime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, long := range []bool{false, true} {
+			reports := 0
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := overtime(ctx, func() { reports++ })
+			time.Sleep(time.Minute)
+			cancel()
+			if long {
+				time.Sleep(2 * grace)
+			}
+			ended()
+			synctest.Wait()
+			if want := map[bool]int{true: 1}[long]; reports != want {
+				t.Errorf("%d reports, not %d", reports, want)
+			}
+		}
 	})
 }

@@ -51,7 +51,7 @@ func (c *traceCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	plan, err := of.plan(at, guide.Set)
+	plan, err := of.plan(e, at, guide.Set)
 	if err != nil {
 		return err
 	}

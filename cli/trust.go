@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -82,6 +83,9 @@ func (e *Env) CheckNamed(name string, set []string, allow Allow) error {
 func (c *runCmd) checkOptions(at *place) error {
 	if !c.FromFile {
 		return nil
+	}
+	if c.Conform != "" {
+		return errors.New("--conform names a file to read, which a file must not choose")
 	}
 	named := map[string]string{}
 	for _, pair := range at.set {

@@ -97,7 +97,7 @@ func TestPaperNumbers(t *testing.T) {
 func yao(n, k float64) float64 { return math.Pow(4, k*k) * math.Pow(math.Log2(n), k-1) }
 
 // TestPaperNumbersThatDiffer pins down the three numbers of the paper that do not
-// follow from the statement that it cites for them. docs/concepts/coverage.md explains each.
+// follow from the statement that it cites for them. docs/evidence/coverage.md explains each.
 func TestPaperNumbersThatDiffer(t *testing.T) {
 	statement := must(amalgamated().Rules())[0]
 	etcdRule := must(etcd().Rules())[0]

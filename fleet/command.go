@@ -190,6 +190,7 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 		Result:   l.Result,
 		Coverage: l.Coverage,
 		Closure:  l.Closure,
+		Code:     l.Code,
 		Traces:   traces,
 		Elapsed:  l.Elapsed,
 		Curve:    l.Curve,

@@ -48,7 +48,7 @@ func seeds(f *testing.F) {
 	p.Worker, p.Result.Failures[0].Finding.Text, p.Result.Failures[0].Finding.Property = evil, evil, evil
 	add(p)
 	for kind := range byte(4) {
-		f.Add(uint8(sendsEdited), uint8(kind), []byte{kind, 0, 0, 7, 3, 11, 5, 40, 9}, stored)
+		f.Add(uint8(sendsEdited), kind, []byte{kind, 0, 0, 7, 3, 11, 5, 40, 9}, stored)
 	}
 	for _, message := range []string{
 		"null",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/batch"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -273,6 +274,7 @@ func (l *Ledger) reduce() {
 	clear(r.Reasons)
 	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil,
 		nil
+	r.Novelty, l.Code = novelty.Set{}, nil
 	n := min(len(l.Findings), len(r.Failures), reducedFindings)
 	l.Findings, r.Failures = l.Findings[:n], r.Failures[:n]
 	cut := func(text string) string { return text[:min(len(text), reducedText)] }

@@ -90,7 +90,7 @@ func TestPlanNames(t *testing.T) {
 }
 
 // measured reads a plan and returns the time and the memory that it took.
-func measured(text string) (err error, took time.Duration, allocated uint64) {
+func measured(text string) (took time.Duration, allocated uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
@@ -99,7 +99,7 @@ func measured(text string) (err error, took time.Duration, allocated uint64) {
 		p.elsewhere()
 	}
 	runtime.ReadMemStats(&after)
-	return err, time.Since(begin), after.TotalAlloc - before.TotalAlloc
+	return time.Since(begin), after.TotalAlloc - before.TotalAlloc, err
 }
 
 // bomb returns a text whose aliases stand for as many values as there are atoms in the universe.
@@ -141,7 +141,7 @@ func hostilePlans() map[string]string {
 // Plans that are made to take memory and time are refused at once.
 func TestHostilePlans(t *testing.T) {
 	for text, want := range hostilePlans() {
-		err, took, allocated := measured(text)
+		took, allocated, err := measured(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %.300v, want %q", text, err, want)
 		}
@@ -167,7 +167,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add("name: x\ncampaigns:\n- target: smr\n  runs: 1\n  set:\n  - a=b\n")
 	f.Add(strings.Repeat("[", 1000))
 	f.Fuzz(func(t *testing.T, text string) {
-		err, took, allocated := measured(text)
+		took, allocated, err := measured(text)
 		if took > 10*time.Second || allocated > 64<<20+1000*uint64(len(text)) {
 			t.Fatalf("%d bytes took %v and %d MB", len(text), took, allocated>>20)
 		}

@@ -298,6 +298,9 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 			len(known) > 0 && c.Name != known[i].Name {
 			return fmt.Errorf("a count of %s is of %.50q and %d", what, c.Name, c.N)
 		}
+		if len(known) > 0 && c.Sometimes != known[i].Sometimes {
+			return fmt.Errorf("%.50q must happen sometimes: %v, before it %v", c.Name, c.Sometimes, known[i].Sometimes)
+		}
 		if len(known) > 0 && c.Optional != known[i].Optional {
 			return fmt.Errorf(
 				"%.50q of the %s is optional: %t; in the campaign it is %t",
@@ -368,6 +371,9 @@ func (l *Ledger) checkMeasures(p *Part) error {
 			return err
 		}
 	}
+	if err := l.checkReached(p); err != nil {
+		return err
+	}
 	if c := p.Closure; c != nil {
 		if c.Runs < 0 || c.Runs > p.Result.Runs || c.Closed < 0 || c.Closed > c.Runs || len(c.Types) > maxCounts {
 			return fmt.Errorf(
@@ -393,6 +399,24 @@ func (l *Ledger) checkMeasures(p *Part) error {
 	}
 	var merged sketch.Sketch
 	return errors.Join(merged.Merge(p.Schedules), merged.Merge(p.States))
+}
+
+// checkReached reports why a part cannot have reached what it says.
+func (l *Ledger) checkReached(p *Part) error {
+	end := p.First + p.Result.Runs
+	if err := p.Result.Novelty.Check(p.First, end); err != nil {
+		return err
+	}
+	if p.Code == nil {
+		return nil
+	}
+	if known := cmp.Or(l.Code, p.Code); p.Code.Blocks < 0 || p.Code.Blocks != known.Blocks {
+		return fmt.Errorf("the statements of %d blocks, before it were %d", p.Code.Blocks, known.Blocks)
+	}
+	if most, ok := p.Code.Executed.Last(); ok && most >= 2*uint64(p.Code.Blocks) {
+		return fmt.Errorf("the statements of block %d, there are %d", most/2, p.Code.Blocks)
+	}
+	return p.Code.Executed.Check(p.First, end)
 }
 
 // checkTrace reports why a stored trace cannot be that of a finding.

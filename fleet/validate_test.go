@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report"
@@ -198,13 +199,29 @@ func TestCheckPart(t *testing.T) {
 		},
 		"properties": func(p *Part) { p.Result.Checked[0].N = -7 },
 		"optional":   func(p *Part) { p.Result.Checked[0].Optional = true },
-		"renamed":    func(p *Part) { p.Result.Checked[0].Name = "other" },
-		"effects":    func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
-		"findings":   func(p *Part) { p.Result.Failures = make([]lockstep.Failure, 2) },
-		"hidden":     func(p *Part) { p.Result.Verdicts = map[trace.Verdict]int{"pass": 3, "fail": 1} },
-		"sketch":     func(p *Part) { p.States = []byte{1, 2, 3} },
-		"register":   func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
-		"coverage":   func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
+		"sometimes":  func(p *Part) { p.Result.Checked[0].Sometimes = true },
+		"reached by more runs": func(p *Part) {
+			for run := range 1000 {
+				p.Result.Novelty.Add(p.First+run, nil)
+			}
+		},
+		"reached by others": func(p *Part) { p.Result.Novelty.Add(p.First+1000, []uint64{1}) },
+		"no blocks":         func(p *Part) { p.Code = &code.Sum{Blocks: -1} },
+		"beyond the blocks": func(p *Part) {
+			p.Code = &code.Sum{Blocks: 3}
+			p.Code.Executed.Add(p.First, []uint64{6})
+		},
+		"executed by others": func(p *Part) {
+			p.Code = &code.Sum{Blocks: 3}
+			p.Code.Executed.Add(p.First+1000, []uint64{5})
+		},
+		"renamed":  func(p *Part) { p.Result.Checked[0].Name = "other" },
+		"effects":  func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
+		"findings": func(p *Part) { p.Result.Failures = make([]lockstep.Failure, 2) },
+		"hidden":   func(p *Part) { p.Result.Verdicts = map[trace.Verdict]int{"pass": 3, "fail": 1} },
+		"sketch":   func(p *Part) { p.States = []byte{1, 2, 3} },
+		"register": func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
+		"coverage": func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
 		"goals": func(p *Part) {
 			p.Coverage = &coverage.Sum{
 				Runs:    p.Result.Runs,

@@ -35,7 +35,7 @@ func Cached(name string, fill func(dir string) error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer work.Remove()
+	defer func() { _ = work.Remove() }()
 	made := filepath.Join(work.Path, name)
 	if err := os.Mkdir(made, 0o755); err != nil {
 		return "", err

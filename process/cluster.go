@@ -49,8 +49,7 @@ type Cluster struct {
 }
 
 // NewCluster creates servers for the given number of nodes in the directory of a deployment. None of them is started.
-// With stall, a cut stalls connections; otherwise it closes them.
-func NewCluster(env *lockstep.Env, nodes int, stall bool) (*Cluster, error) {
+func NewCluster(env *lockstep.Env, nodes int, breakage Breakage) (*Cluster, error) {
 	dir, err := env.Dir()
 	if err != nil {
 		return nil, err
@@ -66,10 +65,6 @@ func NewCluster(env *lockstep.Env, nodes int, stall bool) (*Cluster, error) {
 			return nil, errors.Join(err, keeper.Close())
 		}
 		c.servers = append(c.servers, v)
-	}
-	breakage := Closes
-	if stall {
-		breakage = Stalls
 	}
 	c.Network = NewNetwork(nodes, breakage, c.nodeOf)
 	c.hands.network = c.Network

@@ -23,6 +23,10 @@ const (
 	// Stalls: connections across a cut stall until it heals, in the direction of the cut, as when packets are lost. New
 	// connections can be opened, but no data arrives.
 	Stalls
+	// Swallows: connections across a cut go on, and packets that would cross it are lost one by one, as if a server's own
+	// code dropped them. No network does that: it is for tests that instrument servers. Packets without a type pass, and
+	// so does everything on a link without a decoder.
+	Swallows
 )
 
 // Network holds the links between the servers of a deployment.
@@ -169,7 +173,14 @@ func (n *Network) state(from, to lockstep.Node) (still bool, delay time.Duration
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	g := &n.gates[from][to]
-	return g.cut || g.held, g.delay, g.changed
+	return g.cut && n.breakage != Swallows || g.held, g.delay, g.changed
+}
+
+// swallows reports whether a packet in this direction is lost alone.
+func (n *Network) swallows(from, to lockstep.Node) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.breakage == Swallows && n.gates[from][to].cut
 }
 
 // severed reports whether connections between two nodes are impossible: a cut in either direction closes them. The

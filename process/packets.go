@@ -159,8 +159,8 @@ func (n *Network) Forge(from, to lockstep.Node, data []byte) (int, error) {
 	return 0, fmt.Errorf("process: no link between nodes %d and %d", from, to)
 }
 
-// Break loses a packet as a network does: with its connection, and everything behind it. On a link that is Loose, the
-// packet is lost alone.
+// Break loses a packet as a network does: with its connection, and everything behind it. On a link that is Loose, and
+// in a network whose breakage is Swallows, the packet is lost alone.
 func (n *Network) Break(number int) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -170,7 +170,7 @@ func (n *Network) Break(number int) bool {
 		return false
 	case w.data != nil:
 		return true // it keeps waiting
-	case w.pair.link.loose:
+	case w.pair.link.loose || n.breakage == Swallows:
 		w.lost = true
 		return n.release(number)
 	default:
@@ -314,7 +314,11 @@ func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
 			}
 		})
 		return true
-	case w != nil && !s.await(number, w) || !s.wait(s.from, s.at, came):
+	case w != nil && !s.await(number, w):
+		return w.lost // alone
+	case packet.Type != "" && s.link.network.swallows(s.from, s.at):
+		return true
+	case !s.wait(s.from, s.at, came):
 		return false
 	default:
 		return s.write(data)

@@ -178,6 +178,44 @@ func TestPacketsBreak(t *testing.T) {
 	}
 }
 
+// Where a cut swallows, packets that cross it are lost one by one, waiting or not. Packets without a type pass, and the
+// connection continues.
+func TestPacketsSwallowed(t *testing.T) {
+	s, _, address := supervised(t)
+	n, l, via := network(t, Swallows, address, s)
+	l.Decode(inLines)
+	listens(t, l, true)
+	conn := dial(t, via)
+	write(t, conn, "echo one\n")
+	heard(t, conn, "one")
+	cut := func(from lockstep.Node) lockstep.Nodes {
+		if from == 1 {
+			return trace.NodesOf(2)
+		}
+		return 0
+	}
+	n.Cut(cut)
+	write(t, conn, "echo two\n\necho three\n")
+	if !silent(conn) || l.Connections() != 1 {
+		t.Errorf("swallowed packets arrive, or their connection ends: %d connections", l.Connections())
+	}
+	n.Cut(NoCuts)
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, conn, "echo four\n")
+	heard(t, conn, "four")
+	n.Control(true)
+	write(t, conn, "echo five\necho six\n")
+	if came := comes(t, n); !n.Break(came[0].Number) {
+		t.Error("a waiting packet is not lost")
+	}
+	if came := comes(t, n); came[0].Text != "six" || !n.Carry(came[0].Number) {
+		t.Errorf("behind a lost packet comes %+v", came)
+	}
+	heard(t, conn, "six")
+}
+
 // Independent packets pass in any order, and a lost packet takes nothing with it. A packet without a type overtakes
 // waiting ones.
 func TestPacketsLoose(t *testing.T) {

@@ -38,7 +38,7 @@ func buildProgram(ctx context.Context, dir, pkg, version string) error {
 	if err != nil {
 		return err
 	}
-	defer temporary.Remove()
+	defer func() { _ = temporary.Remove() }()
 	work := temporary.Path
 	for _, arguments := range [][]string{
 		{"mod", "init", "program"},

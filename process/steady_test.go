@@ -21,7 +21,7 @@ import (
 // The first run begins with empty directories. A resumed run has the same servers, and restarts those that ended.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Env), 3, false)
+	c, err := NewCluster(new(lockstep.Env), 3, Closes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestResume(t *testing.T) {
 // Lines that a server printed before a run do not belong to that run.
 func TestLinesOfRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Env), 1, false)
+	c, err := NewCluster(new(lockstep.Env), 1, Closes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestLinesOfRun(t *testing.T) {
 // A server may consist of several processes: connections of each belong to the node.
 func TestNodeOfGroup(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Env), 2, false)
+	c, err := NewCluster(new(lockstep.Env), 2, Closes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,8 @@ type System struct {
 	Body func(data []byte) any
 	// Stall makes a cut stall connections. Otherwise it closes them.
 	Stall bool
+	// Swallow makes a cut swallow single packets and keep connections: see [Swallows]. It excludes Stall.
+	Swallow bool
 	// Pace is the duration of a Wait step, and StartTimeout the timeout for servers to start and to agree.
 	Pace, StartTimeout time.Duration
 	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are
@@ -141,6 +143,8 @@ func (s System) check() error {
 		return fmt.Errorf("process: %s has %d nodes, allowed are 1..64", s.Name, s.Nodes)
 	case s.Datagrams && !s.Messages, (s.Forge != nil || s.Body != nil) && !s.Datagrams:
 		return fmt.Errorf("process: %s has Datagrams without Messages, or Forge or Body without Datagrams", s.Name)
+	case s.Stall && s.Swallow:
+		return fmt.Errorf("process: %s has Stall and Swallow: a cut does one of them", s.Name)
 	case s.Pace < 0 || s.StartTimeout <= 0:
 		return fmt.Errorf("process: %s has pace %s and timeout %s, which must be positive", s.Name, s.Pace, s.StartTimeout)
 	}
@@ -175,11 +179,23 @@ func (s System) Once(ctx context.Context, do func(*Cluster) error) error {
 	return errors.Join(err, d.Close())
 }
 
+// breakage is the effect of a cut.
+func (s System) breakage() Breakage {
+	switch {
+	case s.Stall:
+		return Stalls
+	case s.Swallow:
+		return Swallows
+	default:
+		return Closes
+	}
+}
+
 func (s System) deploy(ctx context.Context, env *lockstep.Env) (*deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c, err := NewCluster(env, s.Nodes, s.Stall)
+	c, err := NewCluster(env, s.Nodes, s.breakage())
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/remote"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -78,4 +80,11 @@ func TestPython(t *testing.T) {
 		t.Errorf("shrunk to %s", small.Is)
 	}
 	enginetest.FailsAgain(t, plan, small.Trace)
+}
+
+// TestTutorial follows docs/tutorials/python.md from an empty directory.
+func TestTutorial(t *testing.T) {
+	tier.OnlyFull(t, "it builds a program and shrinks its failing run for half a minute")
+	outside.Program(t, "python3")
+	(&page.Reader{Root: ".."}).Follow(t, "../docs/tutorials/python.md")
 }

@@ -24,6 +24,28 @@ func ExampleShape() {
 	// Output: 2 phases: 1 answer in phase 1, 1 decided in phase 2
 }
 
+// A run for a bug report: the finding, and what led to it.
+func ExampleMarkdown() {
+	var b strings.Builder
+	if err := report.Markdown(&b, whole(), report.PageOptions{Replay: "lockstep replay run.trace"}); err != nil {
+		panic(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	fmt.Println(strings.Join(lines[:9], "\n"))
+	fmt.Println(lines[len(lines)-2])
+	// Output:
+	// ## complete
+	//
+	// revision 107 is missing
+	//
+	// store · 3 nodes ·  · seed 0 · run 0
+	//
+	//     lockstep replay run.trace
+	//
+	// | time | node | type | what |
+	// | 0.100 s | | **finding** | **violates complete: revision 107 is missing** |
+}
+
 func ExampleShiViz() {
 	var b bytes.Buffer
 	if err := report.ShiViz(&b, sample(false)); err != nil {

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -85,6 +86,45 @@ func TestNastyTextsInEveryRenderer(t *testing.T) {
 				if len(page) > 2<<20 {
 					t.Errorf("the page has %d bytes", len(page))
 				}
+			}
+		})
+	}
+}
+
+// hostileTimeline is a run in time whose texts are all the given one.
+func hostileTimeline(text string) *trace.Trace {
+	t := whole()
+	for i := range t.Records {
+		r := &t.Records[i]
+		for j := range r.Logs {
+			r.Logs[j].Text, r.Logs[j].Level = text, text
+		}
+		for j := range r.Events {
+			r.Events[j].Type, r.Events[j].Text = text, fmt.Sprint(text, i, j)
+		}
+	}
+	t.Outcome.Finding.Text, t.Outcome.Finding.Property = text, text
+	return t
+}
+
+// No text breaks out of its place in a timeline: on the page, on the console and in Markdown.
+func TestNastyTextsInTimeline(t *testing.T) {
+	run := map[pagetest.Tag]bool{}
+	for _, harmless := range []string{"text", "a=1", strings.Repeat("a=1 ", 20)} {
+		list, _ := pagetest.Tags(pagetest.Write(t, runPage(hostileTimeline(harmless), harmless)))
+		for _, one := range list {
+			run[one] = true
+		}
+	}
+	for i, text := range pagetest.Nasties() {
+		t.Run(pagetest.Name(i, text), func(t *testing.T) {
+			bad := hostileTimeline(text)
+			pagetest.Check(t, pagetest.Write(t, runPage(bad, text)), run, 2)
+			for what, write := range map[string]func(io.Writer) error{
+				"grid":     func(w io.Writer) error { return report.Grid(w, bad, report.Options{}) },
+				"Markdown": func(w io.Writer) error { return report.Markdown(w, bad, report.PageOptions{}) },
+			} {
+				pagetest.CheckLines(t, what, pagetest.Write(t, write), -1)
 			}
 		})
 	}

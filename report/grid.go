@@ -18,6 +18,8 @@ type Options struct {
 	Width int
 	// Color marks findings and isolated nodes with terminal colors.
 	Color bool
+	// Steps draws every step of a run in time, instead of its timeline.
+	Steps bool
 }
 
 func (o Options) width() int {
@@ -38,6 +40,8 @@ func Grid(w io.Writer, t *trace.Trace, o Options) error {
 	heading(&b, t)
 	if len(t.Rounds) > 0 {
 		drawRounds(&b, t, o)
+	} else if timed(t) && !o.Steps {
+		drawTimeline(&b, t, o)
 	} else {
 		newStepList(&b, t, o).draw()
 	}

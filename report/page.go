@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/lockstep-go/lockstep/report/internal/page"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
@@ -99,7 +100,15 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 		return errors.New("report: a page needs at least one view of a run")
 	}
 	data.open(v)
+	if data.timed() {
+		data.Options.Note = "" // that a run in time has no rounds
+	}
 	return page.Render(w, pageTemplate, data)
+}
+
+// timed reports whether the page opens with a timeline.
+func (d *pageData) timed() bool {
+	return slices.ContainsFunc(d.Views, func(s *scene) bool { return !s.Hidden && s.Timeline != nil })
 }
 
 // pageData is the data of the page's template.
@@ -139,7 +148,7 @@ func (d *pageData) open(v Views) {
 		d.Data = append(d.Data, s.data)
 	}
 	d.Header, d.Outcome = first.Header, first.Outcome
-	d.Subtitle = subtitle(first.Header)
+	d.Subtitle = plain.Cut(subtitle(first.Header), d.Options.MaxText)
 	d.Verdict = string(first.Outcome.Verdict)
 	if f := first.Outcome.Finding; f != nil {
 		d.Said = plain.Cut(plain.Clean(f.Text), d.Options.MaxText)

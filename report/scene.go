@@ -51,7 +51,7 @@ type scene struct {
 	Types     []messageType
 	Strip     strip
 	Table     []tableRow
-	Timeline  []moment // nil if the run has none
+	Timeline  *timeline // nil if the run has none
 	Outcome   trace.Outcome
 
 	data    viewData

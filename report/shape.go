@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -9,10 +10,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
+// numbers are the parts of a finding's text in which two findings of one cause differ.
+var numbers = regexp.MustCompile(`[0-9a-f]*[0-9][0-9a-f]*`)
+
+// maxShape bounds the characters of a shape.
+const maxShape = 200
+
 // Shape describes the observable events of a failing run: by phase, the number of events of each type, up to the
 // finding. It ignores the values and the names of the nodes. Runs of one shape tend to fail for one reason, even if
-// their schedules differ.
+// their schedules differ. The events of a long run of a system with time are different in each run; its shape is the
+// text of the finding without numbers.
 func Shape(t *trace.Trace) string {
+	if f := t.Outcome.Finding; f != nil && timed(t) {
+		return plain.Cut(plain.Clean(numbers.ReplaceAllString(f.Text, "#")), maxShape)
+	}
 	type key struct {
 		phase int
 		event string

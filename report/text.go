@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Text writes the steps of a run and the events that each caused, one per line, and the run's verdict.
+// Text writes the steps of a run with the events and log lines of each, one per line, and the run's verdict.
 func Text(w io.Writer, t *trace.Trace) error {
 	b := bufio.NewWriter(w)
 	line := func(indent string, parts ...string) {
@@ -31,6 +31,9 @@ func Text(w io.Writer, t *trace.Trace) error {
 				by = fmt.Sprintf("node %d ", e.Node)
 			}
 			line("  ", by, e.Type, after(": ", e.Text))
+		}
+		for _, l := range r.Logs {
+			line("  ", fmt.Sprintf("node %d ", l.Node), l.Source, after(" ", l.Level), after(": ", l.Text))
 		}
 	}
 	verdict := strings.ToUpper(string(t.Outcome.Verdict))

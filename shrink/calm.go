@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
@@ -35,7 +36,7 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	}
 	for before := -1; before != len(t.acts); {
 		before = len(t.acts)
-		t = s.thin(s.thin(s.thin(s.descend(t), acts), gaps), delays)
+		t = s.thin(s.thin(s.thin(s.withoutGroups(s.descend(t)), acts), gaps), delays)
 	}
 	s.settleLess(t)
 	again, err := s.runner.Record(context.WithoutCancel(s.ctx), s.number, t.scheduler(s))
@@ -47,9 +48,15 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	return now, true
 }
 
-// inTime reports whether a script is a long run of a deterministic system that progresses on its own.
-func (s *shrinker) inTime(now script) bool {
-	return len(now) >= many && s.info.Determinism == lockstep.Deterministic && s.info.Supports.Has(trace.Wait) &&
+// eventful is the number of actions from which a run of a system that progresses on its own is worth a timetable.
+const eventful = 100
+
+// inTime reports whether a script is a run of a deterministic system that progresses on its own, and not a short one.
+func (s *shrinker) inTime(now script) bool { return len(now) >= eventful && s.timed() }
+
+// timed reports whether runs can be followed by times.
+func (s *shrinker) timed() bool {
+	return s.info.Determinism == lockstep.Deterministic && s.info.Supports.Has(trace.Wait) &&
 		s.info.Supports.Has(trace.Deliver)
 }
 
@@ -122,7 +129,7 @@ func (t timetable) last(n int, pace trace.Time) timetable {
 // A race that is lost without one half of the requests may be won without the other half, or a moment later.
 func (s *shrinker) descend(t timetable) timetable {
 	random := rand.New(rand.NewPCG(3, 4))
-	for idle := 0; idle < stubborn && len(t.acts) > 0 && s.continues(); idle++ {
+	for idle := 0; idle < t.worth() && len(t.acts) > 0 && s.continues(); idle++ {
 		next := t.poorer(random)
 		if random.IntN(2) == 0 {
 			next = next.varied(random, s.info.Pace)
@@ -132,6 +139,84 @@ func (s *shrinker) descend(t timetable) timetable {
 		}
 		if next, ok := s.follow(next); ok && next.less(t) {
 			t, idle = next, -1
+		}
+	}
+	return t
+}
+
+// A timetable with at most readable acts can be followed by a reader; it is not worth many more attempts to find one
+// with fewer. One with more is worth persistent attempts.
+const (
+	readable   = 11
+	persistent = 1500
+)
+
+// worth is the number of unsuccessful attempts after which random removal of parts of a timetable stops.
+func (t timetable) worth() int {
+	if len(t.acts) > readable {
+		return persistent
+	}
+	return stubborn
+}
+
+// requestGroups lists the requests that belong together, by their numbers: those of a client or of a task of the
+// operator, and those with the same operation. It reads them from the texts of the requests.
+func requestGroups(t *trace.Trace) [][]int32 {
+	ids := map[string][]int32{}
+	var order []string
+	add := func(key string, id int32) {
+		if len(ids[key]) == 0 {
+			order = append(order, key)
+		}
+		ids[key] = append(ids[key], id)
+	}
+	for i := range t.Records {
+		r := &t.Records[i]
+		if r.Step.Kind != trace.Request {
+			continue
+		}
+		_, text, _ := strings.Cut(r.Text, " ")
+		if at := strings.LastIndex(text, " ("); at > 0 { // of the operator: "compact (7)"
+			text = text[:at]
+			add(text, r.Step.Request)
+			continue
+		}
+		client, rest, _ := strings.Cut(text, " ")
+		kind, _, _ := strings.Cut(rest, " ")
+		add(client, r.Step.Request)
+		add("* "+kind, r.Step.Request)
+	}
+	list := make([][]int32, 0, len(order))
+	for _, key := range order {
+		list = append(list, ids[key])
+	}
+	slices.SortStableFunc(list, func(a, b []int32) int { return len(b) - len(a) })
+	return list
+}
+
+// withoutGroups removes whole groups of requests, the largest first: all of a client, of a watcher or of an operation.
+func (s *shrinker) withoutGroups(t timetable) timetable {
+	if len(t.acts) <= readable {
+		return t
+	}
+	random := rand.New(rand.NewPCG(7, 8))
+	const attempts = 3 // the second and third with other times
+	for _, g := range s.groups {
+		for try := 0; try < attempts && s.continues(); try++ {
+			next := t
+			next.acts = slices.DeleteFunc(slices.Clone(t.acts), func(m moment) bool {
+				return m.Step.Kind == trace.Request && slices.Contains(g, m.Step.Request)
+			})
+			if len(next.acts) == len(t.acts) || len(next.acts) == 0 {
+				break
+			}
+			if try > 0 {
+				next = next.varied(random, s.info.Pace)
+			}
+			if next, ok := s.follow(next); ok && next.less(t) {
+				t = next
+				break
+			}
 		}
 	}
 	return t
@@ -185,7 +270,7 @@ func (s *shrinker) settleLess(t timetable) {
 	}
 }
 
-// less orders timetables: fewer acts, then fewer delays, then less time.
+// less orders timetables: fewer requests and faults, then fewer delays, then less time.
 func (t timetable) less(u timetable) bool {
 	return cmp.Or(len(t.acts)-len(u.acts), delays.count(t)-delays.count(u), cmp.Compare(t.until, u.until)) < 0
 }

@@ -6,9 +6,10 @@ import (
 )
 
 // extent counts everything that shrinking must not increase. A shrunk run stays within the fault model of the original
-// run, and has no more steps, requests or faults.
+// run, has no more steps, requests or faults, and takes no more time.
 type extent struct {
 	steps, requests int
+	time            trace.Time // 0: not known
 	faults
 }
 
@@ -22,7 +23,7 @@ type faults struct {
 
 // within reports whether no count exceeds another extent.
 func (e extent) within(most extent) bool {
-	return e.shorter(most) && e.faults.within(most.faults)
+	return e.shorter(most) && e.time <= most.time && e.faults.within(most.faults)
 }
 
 // shorter reports whether there are no more steps and requests than in another extent. For runs in rounds, the faults
@@ -91,12 +92,13 @@ func extentOf(t *trace.Trace) extent {
 	for i := range t.Records {
 		if r := &t.Records[i]; r.Step.Kind != trace.Start && !r.Settle {
 			m.take(&r.Step)
+			m.time = r.Now
 		}
 	}
 	return m.extent
 }
 
-// extent returns the extent of a script if all its actions are taken.
+// extent returns the extent of a script if all its actions are taken. Its time is not known.
 func (a script) extent() extent {
 	m := newMeter(trace.MaxNodes)
 	for i := a.head(); i < len(a); i++ {
@@ -114,7 +116,7 @@ func (t *timetabler) extent() extent {
 	for i := range t.given {
 		m.take(&t.given[i].Step)
 	}
-	m.steps = t.taken
+	m.steps, m.time = t.taken, t.now
 	return m.extent
 }
 

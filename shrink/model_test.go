@@ -427,6 +427,19 @@ func noMore(t *testing.T, found, small *trace.Trace) {
 	if len(small.Records) > len(found.Records) {
 		t.Errorf("shrinking made %d steps of %d", len(small.Records)-1, len(found.Records)-1)
 	}
+	if is, was := explored(small), explored(found); len(found.Rounds) == 0 && is > was {
+		t.Errorf("shrinking made a run of %v from one of %v", is, was)
+	}
+}
+
+// explored is the time of a run without its settling stage.
+func explored(t *trace.Trace) (now trace.Time) {
+	for i := range t.Records {
+		if r := &t.Records[i]; !r.Settle {
+			now = r.Now
+		}
+	}
+	return now
 }
 
 // model describes the possible runs of a strategy.

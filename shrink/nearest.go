@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -22,7 +23,12 @@ type Passing struct {
 	Steps   []int
 	// Differences has the first difference at each node that the two runs have, in the order of the failing run.
 	Differences []Difference
-	Attempts    int // number of runs executed
+	// Extras is what nodes reported and logged in one of the runs alone, in systems whose time passes. What helps most
+	// comes first: warnings, then events.
+	Extras []Extra
+	// Subjects is what the finding is about, in both runs.
+	Subjects []Subject
+	Attempts int // number of runs executed
 }
 
 // Difference is the first point at which a node behaves differently in two runs.
@@ -72,8 +78,10 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		return nil, s.notRepeated("steps")
 	}
 	variant := s.variants(now)
+	var best *Passing
+	least := 0
 	for _, p := range elements(t, now.head()) {
-		if s.over() {
+		if s.over() || best != nil && p.rank != fault && p.rank != request {
 			break
 		}
 		c, ok := variant(p)
@@ -86,26 +94,84 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		if err != nil {
 			return nil, cmp.Or(s.ctx.Err(), err)
 		}
-		if o := passing.Outcome; o.Finding == nil && o.Verdict == trace.Pass {
-			return &Passing{
-				Trace:       passing,
-				Without:     p.text,
-				Steps:       p.steps,
-				Differences: differences(t, passing),
-				Attempts:    s.tried,
-			}, nil
+		if o := passing.Outcome; o.Finding != nil || o.Verdict != trace.Pass {
+			continue
+		}
+		lacks := 0
+		if s.timed() {
+			lacks = missing(t, passing)
+		}
+		if best == nil || lacks < least {
+			best, least = s.passing(t, passing, p), lacks
+		}
+		if least == 0 {
+			break
 		}
 	}
-	if err := s.ctx.Err(); err != nil {
+	if err := s.ctx.Err(); err != nil && best == nil {
 		return nil, err
 	}
-	return nil, ErrEssential
+	if best == nil {
+		return nil, ErrEssential
+	}
+	return best, nil
 }
 
-// variants returns a function that leaves an element out of a run. A long run of a system that progresses on its own is
+// passing describes the passing run that lacks an element of a failing one.
+func (s *shrinker) passing(failing, passing *trace.Trace, p element) *Passing {
+	found := &Passing{
+		Trace:       passing,
+		Without:     p.text,
+		Steps:       p.steps,
+		Differences: differences(failing, passing),
+		Attempts:    s.tried,
+	}
+	if at := failing.Records[p.steps[0]].Now; s.info.Supports.Has(trace.Wait) {
+		found.Extras, found.Subjects = extras(failing, passing, at), subjects(failing, passing)
+	}
+	return found
+}
+
+// missing counts what the finding is about that the passing run does not come to, whatever its values are there. A run
+// without the request whose answer is wrong passes, and explains nothing.
+func missing(failing, passing *trace.Trace) (n int) {
+	f := failing.Outcome.Finding
+	about := f.About
+	if len(about) == 0 {
+		about = []int{min(f.Step, len(failing.Records)-1)}
+	}
+	type happening struct {
+		node trace.Node
+		kind string
+	}
+	times := map[happening]int{}
+	for i := range failing.Records {
+		for _, e := range failing.Records[i].Events {
+			times[happening{e.Node, e.Type}]++
+		}
+	}
+	need := map[happening]int{}
+	for _, i := range about {
+		for _, e := range failing.Records[i].Events {
+			h := happening{e.Node, e.Type}
+			need[h] = times[h]
+		}
+	}
+	for i := range passing.Records {
+		for _, e := range passing.Records[i].Events {
+			need[happening{e.Node, e.Type}]--
+		}
+	}
+	for _, k := range need { //lockstep:unordered a sum
+		n += max(k, 0)
+	}
+	return n
+}
+
+// variants returns a function that leaves an element out of a run. A run of a system that progresses on its own is
 // followed by its times, and any other run by its steps.
 func (s *shrinker) variants(now script) func(element) (candidate, bool) {
-	if s.inTime(now) {
+	if s.timed() {
 		c := &clock{Player: lockstep.NewPlayer(trace.Script(now), nil)}
 		if s.violates(c) {
 			if t := c.timetable(now, 0); s.violates(t) {
@@ -179,7 +245,7 @@ func elements(t *trace.Trace, head int) []element {
 		if r.Step.Kind == trace.Start || r.Settle {
 			continue
 		}
-		p := element{text: fmt.Sprintf("%s (step %d)", deed(r), r.Number), steps: []int{r.Number}, actions: []int{at}}
+		p := element{text: deed(r) + " " + whence(r), steps: []int{r.Number}, actions: []int{at}}
 		at++
 		switch r.Step.Kind {
 		case trace.Wait, trace.Heal, trace.Restart:
@@ -256,6 +322,14 @@ func isolation(t *trace.Trace, r *trace.Record) (key [2]int, ok bool) {
 		}
 	}
 	return key, false
+}
+
+// whence says when a step was.
+func whence(r *trace.Record) string {
+	if r.Now == 0 {
+		return fmt.Sprintf("(step %d)", r.Number)
+	}
+	return fmt.Sprintf("at %.3f s (step %d)", time.Duration(r.Now).Seconds(), r.Number)
 }
 
 // deed describes a step as text.
@@ -350,9 +424,26 @@ func statesOf(r *trace.Record, add func(trace.Node, string)) {
 	}
 }
 
-// Lines describes the difference between the runs in a few lines, at most as many differences as given.
+// Lines describes the difference between the runs in a few lines, at most as many differences as given. Of runs in time
+// it prints what each node did in one of the runs alone.
 func (p *Passing) Lines(most int) []string {
 	lines := []string{"the run passes without " + p.Without}
+	for _, s := range p.Subjects[:min(len(p.Subjects), most)] {
+		lines = append(lines, fmt.Sprintf("with it, %s; without it, %s", s.Failing, s.Passing))
+	}
+	if few := some(p.Extras, extrasOfNode); len(few) > 0 {
+		for i, e := range few {
+			if i == 3*most {
+				break
+			}
+			which := "without it, "
+			if e.Failing {
+				which = "with it, "
+			}
+			lines = append(lines, which+e.String())
+		}
+		return lines
+	}
 	for i, d := range p.Differences {
 		if i == most {
 			lines = append(lines, fmt.Sprintf("and %s more", words.Count(len(p.Differences)-most, "node")))
@@ -366,6 +457,9 @@ func (p *Passing) Lines(most int) []string {
 	}
 	return lines
 }
+
+// extrasOfNode is how many things a node did in one of the runs alone that are printed.
+const extrasOfNode = 2
 
 // String is the observation with its step.
 func (o Observation) String() string {

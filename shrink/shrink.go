@@ -116,6 +116,7 @@ func newShrinker(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Opti
 		left:     o.Attempts,
 		settle:   t.Header.Settle,
 		was:      extentOf(t),
+		groups:   requestGroups(t),
 	}
 	if s.info.Determinism == lockstep.Deterministic {
 		s.options.Repetitions, s.options.Share = 1, 1
@@ -156,8 +157,9 @@ type shrinker struct {
 	left     int    // attempts left
 	tried    int    // attempts made
 	was      extent // extent of the original run
-	ordered  bool   // messages of a link have an order
-	err      error  // error of the environment: no attempt is possible
+	groups   [][]int32
+	ordered  bool  // messages of a link have an order
+	err      error // error of the environment: no attempt is possible
 
 	first      cost             // cost of the original schedule
 	rounds     *scheduled       // the scheduler of runs in rounds, reused
@@ -262,6 +264,10 @@ func (s *shrinker) notRepeated(what string) error {
 	}
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("shrink: there was no time: %w", err)
+	}
+	if s.info.Determinism == lockstep.BestEffort {
+		// other repetitions may have failed, and the caller has counted them
+		return fmt.Errorf("%w in the repetitions of its %s that shrinking made, and may in others", errPasses, what)
 	}
 	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }

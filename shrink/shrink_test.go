@@ -163,6 +163,32 @@ func TestBestEffort(t *testing.T) {
 	}
 }
 
+// A run in real time that passes when shrinking repeats it is not called flaky: it may fail in other repetitions, which
+// the campaign has counted.
+func TestNotCalledFlaky(t *testing.T) {
+	for of, want := range map[lockstep.Determinism]string{
+		lockstep.Deterministic: "it is flaky",
+		lockstep.BestEffort:    "and may in others",
+	} {
+		system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = of }}
+		fails := true
+		spec := toy.Checker{AtEnd: func(*lockstep.Run) *lockstep.Finding {
+			if fails {
+				return &toy.Anything
+			}
+			return nil
+		}}
+		walk := strategy.Walk{Deliver: 3, Timer: 1, Steps: 40}
+		plan := lockstep.Plan{System: system, Spec: spec, Strategy: walk, Workers: 1}
+		tr := toy.Find(t, plan)[0].Trace
+		fails = false
+		_, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Repetitions: 2, Share: 0.5})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
 func ExampleRun() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}
 	result, _ := lockstep.Explore(context.Background(), plan)

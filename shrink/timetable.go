@@ -164,7 +164,8 @@ func (t *timetabler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		return true
 	}
 	*next = turn.Wait()
-	next.For = t.long(min(next.For, coming-t.now))
+	// nothing is due before, so that one wait does for several
+	next.For = t.long(min(trace.Time(trace.MaxWait), coming-t.now))
 	return true
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Indefinitely, as the timeout of an Await, means that there is no timeout.
+// Indefinitely as the timeout of an Await means that there is no timeout.
 const Indefinitely trace.Time = 0
 
 // Blocking turns a program in the blocking style into the New of a Cluster. The program is called when the node starts,

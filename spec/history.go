@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -49,6 +50,8 @@ type history struct {
 	// steps has the step of each moment of the history, from 1; the last moment is now.
 	steps []int
 	now   int64
+	// call and answer are the types of the events; empty means EventCall and EventReturn.
+	call, answer string
 }
 
 func (h *history) reset() {
@@ -81,11 +84,17 @@ func (h *history) note(run *lockstep.Run) {
 	for i := range events {
 		switch v := events[i].Value.(type) {
 		case *Call:
+			if events[i].Type != cmp.Or(h.call, EventCall) {
+				continue
+			}
 			h.tick(run)
 			h.ops = append(h.ops, porcupine.Operation{ClientId: v.Client - 1, Input: v.Input, Call: h.now,
 				Output: Unanswered{}, Return: math.MaxInt64})
 			h.ids = append(h.ids, v.ID)
 		case *Return:
+			if events[i].Type != cmp.Or(h.answer, EventReturn) {
+				continue
+			}
 			h.tick(run)
 			for j := len(h.ids) - 1; j >= 0; j-- {
 				if h.ids[j] == v.ID {

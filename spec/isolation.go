@@ -6,20 +6,25 @@ import (
 )
 
 // Isolation is the spec that the clients' transactions keep an isolation level, see [isolation.Check]. The clients
-// report transactions by the events EventCall and EventReturn. It checks them at the end of a run.
+// report transactions by events of the values [Call] and [Return]. It checks them at the end of a run.
 type Isolation struct {
 	Level isolation.Level
 	// Txn returns the operations of a transaction with their answers, and its outcome. The output is Unanswered if the
 	// client had no answer: the operations then have no answers, and the outcome is normally [isolation.Unknown].
 	// An input that is no transaction returns no operations.
 	Txn func(input, output any) ([]isolation.Op, isolation.Outcome)
+	// Call and Return are the types of the events, for systems whose clients have other operations besides
+	// transactions; empty means EventCall and EventReturn.
+	Call, Return string
 }
 
 // Properties names the property after the level.
 func (s Isolation) Properties() []string { return []string{s.Level.String()} }
 
 // New makes a monitor.
-func (s Isolation) New(lockstep.Info) lockstep.Monitor { return &isolated{Isolation: s} }
+func (s Isolation) New(lockstep.Info) lockstep.Monitor {
+	return &isolated{Isolation: s, history: history{call: s.Call, answer: s.Return}}
+}
 
 type isolated struct {
 	Isolation

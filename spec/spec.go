@@ -31,6 +31,14 @@ func (a all) Optional(info lockstep.Info) (list []bool) {
 	return list
 }
 
+// Sometimes joins the specs' answers.
+func (a all) Sometimes() (list []bool) {
+	for _, s := range a {
+		list = append(list, sometimesOf(s)...)
+	}
+	return list
+}
+
 // New makes a monitor.
 func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}

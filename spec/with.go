@@ -25,6 +25,9 @@ func (c conditional) Optional(info lockstep.Info) []bool {
 	return optional
 }
 
+// Sometimes is that of the spec.
+func (c conditional) Sometimes() []bool { return sometimesOf(c.Spec) }
+
 // optionalOf says which properties of a spec are optional.
 func optionalOf(s lockstep.Spec, info lockstep.Info) []bool {
 	if c, ok := s.(lockstep.ConditionalSpec); ok {

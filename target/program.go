@@ -1,6 +1,8 @@
 package target
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -35,6 +37,9 @@ type Program struct {
 	Overlay func(library fs.FS) (map[string][]byte, error)
 	// Changed describes the overlay, as part of the name of the build.
 	Changed string
+	// Counted are the patterns of the packages whose statements are counted if code coverage is measured. Without
+	// patterns they are those of the Library. A program without either has no Go code under test of its own.
+	Counted []string
 	// Exact means that the program is built with Lockstep's overlay of Go, like "lockstep go build". The overlay
 	// makes goroutine programs deterministic and keeps their sockets in memory. A package outside of any Module does
 	// not need Exact: it gets the overlay if it imports package bubble.
@@ -46,6 +51,10 @@ const Root = "github.com/lockstep-go/lockstep"
 
 // VersionKey is the option that selects a version: --set version=v3.6.0.
 const VersionKey = "version"
+
+// CountedKey is the option that selects a build whose statements have counters. Its value is a list of patterns of
+// packages, separated by commas; if it is empty, [Program.Counts] lists them. The command line sets it.
+const CountedKey = "counted-packages"
 
 // Build names the program built with a version of its library, as in traces; empty means the default version. A
 // program without a library has only one build, which has no name.
@@ -71,6 +80,14 @@ func (p *Program) version(version string) string {
 func (p *Program) VersionOf(build string) (string, bool) {
 	version, ok := strings.CutPrefix(strings.TrimSuffix(build, "~"+p.Changed), p.Library+"@")
 	return version, ok && p.Library != "" && !strings.Contains(version, "~") && p.Build(version) == build
+}
+
+// Counts lists the patterns of the packages whose statements are counted if code coverage is measured.
+func (p *Program) Counts() []string {
+	if len(p.Counted) == 0 && p.Library != "" {
+		return []string{p.Library + "/..."}
+	}
+	return p.Counted
 }
 
 // Check reports errors in the description of a program.
@@ -106,6 +123,20 @@ var build string
 
 // key is set by the linker, too: a hash over the inputs of the build.
 var key string
+
+// sources is set by the linker in a program whose statements have counters: the directories of modules, encoded.
+var sources string
+
+// Sources returns the directories of the modules whose statements this program counts, by module path. It is nil if
+// the program has no counters.
+func Sources() map[string]string {
+	text, err := base64.RawURLEncoding.DecodeString(sources)
+	var list map[string]string
+	if err != nil || json.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	return list
+}
 
 // Mutants marks the name of a build whose library carries mutants. MutantVariable is the environment variable that
 // activates one; see kit/mutants.

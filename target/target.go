@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Target is a system that can be created from a name and options.
@@ -25,6 +26,12 @@ type Target struct {
 	// Strategy is the default strategy of its runs, as written on the command line; empty means the command line's
 	// own default.
 	Strategy string
+	// Campaign is the options of a campaign for which the user sets none, as "key=value": a workload in which operations
+	// are answered, faults happen, and most runs check every property of the spec. nil means the options' defaults.
+	Campaign []string
+	// Script is a draft of a program, usually a shell script, that does with real servers what a run does; nil: there is
+	// none.
+	Script func(*trace.Trace) string
 	// StepTimeout is the default time after which a step counts as hanging; 0 means the default of the command line.
 	// Servers in processes may take minutes on a busy machine.
 	StepTimeout time.Duration
@@ -73,6 +80,18 @@ func (t Target) Guided(by ...Scenario) Target {
 // Explored is the target with another default strategy.
 func (t Target) Explored(strategy string) Target {
 	t.Strategy = strategy
+	return t
+}
+
+// WithScript is the target with drafts of programs that do outside what a run does.
+func (t Target) WithScript(script func(*trace.Trace) string) Target {
+	t.Script = script
+	return t
+}
+
+// WithCampaign is the target with options of a campaign for which the user sets none.
+func (t Target) WithCampaign(pairs ...string) Target {
+	t.Campaign = pairs
 	return t
 }
 

@@ -13,7 +13,7 @@ const (
 	MaxSteps   = 1_000_000     // of a run
 	MaxRounds  = 100_000       // lock-step rounds of a run
 	MaxSettle  = 50_000        // steps of the settling stage that a plan asks for
-	MaxEffects = 100_000       // messages, events and states of one step, or its draws
+	MaxEffects = 100_000       // messages, events, states and log lines of one step, or its draws
 	MaxRun     = 1 << 40       // number of a run in its campaign
 	MaxNames   = 1000          // options, drawn values, names of rounds, types without a round, values of a finding
 	MaxName    = MaxText + 256 // bytes of a name or of a truncated text: of a target, a message, a state
@@ -115,6 +115,15 @@ func (e *Event) check() error {
 }
 
 func (s *State) check() error { return short("the text", s.Text, MaxName) }
+
+func (l *Log) check() error {
+	return first(
+		inRange("at", l.At, 0, MaxTime),
+		short("the source", l.Source, MaxName),
+		short("the level", l.Level, MaxName),
+		short("the text", l.Text, MaxName),
+	)
+}
 
 func (r *Round) check() error {
 	return first(

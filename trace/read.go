@@ -119,6 +119,7 @@ type probe struct {
 	Event   *json.RawMessage `json:"event"`
 	State   *json.RawMessage `json:"state"`
 	Gone    *json.RawMessage `json:"gone"`
+	Log     *json.RawMessage `json:"log"`
 	Verdict *json.RawMessage `json:"verdict"`
 }
 
@@ -196,6 +197,11 @@ func (r *reader) effects(rec *Record) error {
 			err = strict(line, &s)
 			err = first(err, r.checkNode(s.Node, false), s.check())
 			rec.States = append(rec.States, s)
+		case what.Log != nil:
+			var l Log
+			err = strict(line, &l)
+			err = first(err, r.checkNode(l.Node, true), l.check())
+			rec.Logs = append(rec.Logs, l)
 		case what.Gone != nil:
 			var g goneLine
 			err = strict(line, &g)

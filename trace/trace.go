@@ -88,6 +88,24 @@ type Sent struct {
 	Lost bool   `json:"lost,omitempty"` // its link was cut
 }
 
+// Log is a line of a log: of a server, or of a client or operator of the test, with what it asked for and was answered.
+// It is for readers alone. No spec and no strategy sees it, and neither digests nor comparisons of runs include it.
+type Log struct {
+	Source string `json:"log"` // what wrote it: LogServer, LogClient, LogOperator, LogRole
+	Node   Node   `json:"node,omitempty"`
+	Level  string `json:"level,omitempty"` // of a server's line: "debug", "info", "warn", "error"
+	At     Time   `json:"at,omitempty"`
+	Text   string `json:"text"`
+}
+
+// The sources of log lines.
+const (
+	LogServer   = "server"   // the server's own log
+	LogClient   = "client"   // a client of the test
+	LogOperator = "operator" // the operator of the test
+	LogRole     = "role"     // a change of a node's role
+)
+
 // Record is one step and its effects. The record with number 0 has Kind Start and holds the actions of the system at
 // its start.
 type Record struct {
@@ -103,6 +121,7 @@ type Record struct {
 	Events []Event
 	States []State
 	Draws  []Draw // the system's own draws, in order
+	Logs   []Log
 }
 
 // Picture is a drawing that accompanies a trace as a separate file.

@@ -78,6 +78,10 @@ func genTrace(t *rapid.T) *trace.Trace {
 			)
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "lines") {
+			r.Logs = append(r.Logs, trace.Log{Source: word.Draw(t, "source"), Node: node(), Level: word.Draw(t, "level"),
+				At: trace.Time(rapid.IntRange(0, 100).Draw(t, "at")), Text: word.Draw(t, "text")})
+		}
 		if rapid.Bool().Draw(t, "draws") {
 			for _, n := range rapid.SliceOfN(rapid.Uint64(), 1, 3).Draw(t, "drawn") {
 				r.Draws = append(r.Draws, trace.Draw{By: trace.Node(rapid.IntRange(0, 3).Draw(t, "by")), N: n})
@@ -473,4 +477,10 @@ func TestOlderVersion(t *testing.T) {
 	if _, err := trace.Read(strings.NewReader(current)); err != nil {
 		t.Errorf("the same run in this version: %v", err)
 	}
+}
+
+func ExampleFinding_Terms() {
+	f := trace.Finding{Text: "watch 9 of key a1 skipped revision 107 of 3", Values: []string{"x"}}
+	fmt.Printf("%q\n", f.Terms())
+	// Output: ["a1" "revision 107" "watch 9" "x"]
 }

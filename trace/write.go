@@ -57,7 +57,7 @@ func (w *writer) record(r Record) error {
 	if r.Now != w.now {
 		s.Now, w.now = r.Now, r.Now
 	}
-	effects := len(r.Sent) + len(r.Gone) + len(r.Events) + len(r.States)
+	effects := len(r.Sent) + len(r.Gone) + len(r.Events) + len(r.States) + len(r.Logs)
 	w.fits(
 		first(
 			s.check(),
@@ -81,6 +81,10 @@ func (w *writer) record(r Record) error {
 	for _, s := range r.States {
 		w.fits(s.check())
 		w.line(s)
+	}
+	for _, l := range r.Logs {
+		w.fits(l.check())
+		w.line(l)
 	}
 	return w.err
 }

@@ -177,8 +177,12 @@ func (d *Disk) crashFile(i *Inode, until uint64, way int, choose Choose, l *Loss
 		if chosen < len(s.versions)-1 {
 			older++
 		}
+		if chosen > 0 {
+			s.before, s.written = s.versions[0].data, d.moment
+		}
 		s.settle(chosen, size-number*Sector)
 	}
+	i.release(size)
 	if older > 0 {
 		l.Sectors += older
 		l.Words = append(l.Words, fmt.Sprintf("%s has %d older sectors", i.name, older))

@@ -14,6 +14,9 @@ const (
 	POSIX              // what POSIX allows a disk to lose
 )
 
+// Words are the names of the levels.
+func (Level) Words() []string { return []string{"ext4", "posix"} }
+
 // String is the level's name.
 func (l Level) String() string {
 	if l == POSIX {
@@ -38,6 +41,8 @@ const (
 type Disk struct {
 	Level Level
 	Time  int64
+	// Counts makes the disk count the blocks that files occupy, for Used and Needs.
+	Counts bool
 
 	root      *Inode
 	inodes    int
@@ -58,12 +63,17 @@ type Inode struct {
 	// Mode and Modified belong to the caller. They are durable at once.
 	Mode     uint32
 	Modified int64
+	// Mapped is set by the caller for a file that a program has mapped into memory. No block of it becomes unreadable,
+	// because a program dies of reading it there (SIGBUS), which has no model.
+	Mapped bool
 
 	name         string            // its latest name, for descriptions
 	now, durable map[string]*Inode // of a directory
 	lengths      []length          // of a file; the first is durable
 	sectors      map[int64]*sector
 	dirty        bool
+	blocks       map[int64]bool // occupied, if the disk counts them
+	bad          map[int64]bool // blocks that cannot be read
 }
 
 // change is a change of names that may be lost.

@@ -23,7 +23,9 @@ type length struct {
 // sector is the list of a sector's versions; the first is durable.
 type sector struct {
 	versions []version
-	fails    []failure // of syncs
+	fails    []failure     // of syncs
+	before   *[Sector]byte // what the disk had before the last write to it; nil means zeros
+	written  uint64        // the moment of that write; 0: there was none
 }
 
 // failure is a sync that failed: the versions of the sector up to then count as written.
@@ -58,6 +60,7 @@ func (i *Inode) Size() int64 { return i.lengths[len(i.lengths)-1].size }
 // Write writes to a file. The blocks change one after the other.
 func (d *Disk) Write(i *Inode, at int64, data []byte) {
 	d.soil(i)
+	i.occupy(d, at, int64(len(data)))
 	var moment uint64
 	for len(data) > 0 {
 		if moment == 0 || at%Block == 0 {
@@ -102,6 +105,7 @@ func (d *Disk) Resize(i *Inode, size int64) {
 	d.soil(i)
 	moment := d.next()
 	if size < old {
+		i.release(size)
 		for number := range i.sectors { //lockstep:unordered each alone
 			if (number+1)*Sector > size {
 				v := version{moment: moment, time: d.Time, cut: true, freed: number*Sector >= roundUp(size)}

@@ -132,6 +132,9 @@ func (i *Inode) keep(until uint64) {
 	for _, s := range i.sectors { //lockstep:unordered each alone
 		k := lastBefore(s.versions, until, momentOf)
 		if s.versions[k].moment > s.clean() {
+			if k > 0 {
+				s.before, s.written = s.versions[0].data, until
+			}
 			s.versions, s.fails = s.versions[k:], nil
 		}
 	}

@@ -60,6 +60,7 @@ var edited = union(map[string]func(*source){
 	},
 	"runtime/runtime2.go": func(s *source) {
 		s.field("g", "node int32 // that the goroutine belongs to")
+		s.field("g", "lockstepLocks lockstepLocks // that it holds")
 		// Goroutines beyond the capacity of a processor's queue would move to the global queue. Its order does not
 		// depend on the bubble alone.
 		s.retype("p", "runq", "[256]guintptr", "[2048]guintptr")
@@ -71,7 +72,7 @@ var edited = union(map[string]func(*source){
 	},
 	"runtime/proc.go": func(s *source) {
 		s.after("newproc1", "newg.bubble = callergp.bubble", "newg.node = callergp.node")
-		s.after("gdestroy", "gp.bubble = nil", "gp.node = 0")
+		s.after("gdestroy", "gp.bubble = nil", "gp.node, gp.lockstepLocks.n = 0, 0")
 		// The wall clock preempts no goroutine, and a system call of a run keeps its processor. Both end when the run
 		// counts as hung, so that the watchdog can give it up.
 		s.before(
@@ -158,15 +159,36 @@ var edited = union(map[string]func(*source){
 		)
 	},
 	"runtime/mheap.go": func(s *source) {
-		s.begin("freeSpecial", "if s.kind == lockstepSpecial {\n\tlockstepForget(s)\n\treturn\n}")
+		s.begin(
+			"freeSpecial",
+			"if s.kind == lockstepSpecial || s.kind == lockstepOrphanSpecial {\n\tlockstepForget(s)\n\treturn\n}",
+		)
 	},
 	"runtime/sema.go": func(s *source) {
 		// A condition belongs to no bubble, like a mutex or a channel. Signals from outside the bubble are recorded.
 		for _, f := range []string{"notifyListNotifyAll", "notifyListNotifyOne"} {
 			s.replace(f, "getg().bubble != s.g.bubble", "!lockstepOn && getg().bubble != s.g.bubble")
 		}
+		// A lock whose holder went with an earlier run is reported.
+		s.before("semacquire1", "s := acquireSudog()", "if lockstepOn && gp.bubble != nil {\n\tlockstepAwaits(addr)\n}")
 		// A mutex decides about starvation by the clock.
 		s.begin("internal_sync_nanotime", "if b := getg().bubble; lockstepOn && b != nil {\n\treturn b.now\n}")
+	},
+	// The runtime knows which goroutine holds a lock.
+	"internal/sync/mutex.go": func(s *source) {
+		for _, f := range []string{"(*Mutex).Lock", "(*Mutex).lockSlow", "(*Mutex).TryLock"} {
+			s.before(f, "if race.Enabled", "lockstepHolds(&m.sema, unsafe.Pointer(&m.state))")
+		}
+		s.begin("(*Mutex).Unlock", "lockstepReleases(&m.sema)")
+	},
+	"sync/rwmutex.go": func(s *source) {
+		const tried, reads = "rw.readerCount.CompareAndSwap(0, -rwmutexMaxReaders)", "rw.readerCount.CompareAndSwap(c, c+1)"
+		s.after("(*RWMutex).RLock", "if rw.readerCount.Add(1) < 0", "rw.lockstepReads()")
+		s.replace("(*RWMutex).TryRLock", reads, reads+" && rw.lockstepReads()")
+		s.begin("(*RWMutex).RUnlock", "lockstepReleases(&rw.writerSem)")
+		s.after("(*RWMutex).Lock", "r := rw.readerCount.Add(", "rw.lockstepWrites()")
+		s.replace("(*RWMutex).TryLock", tried, "("+tried+" && rw.lockstepWrites())")
+		s.begin("(*RWMutex).Unlock", "lockstepReleases(&rw.readerSem)")
 	},
 	// Files of nodes are closed with their run, and no finalizer closes them after it.
 	"os/file_unix.go": func(s *source) {

@@ -13,6 +13,9 @@ var sockets = map[string]func(*source){
 	},
 	"net/lookup.go": func(s *source) {
 		s.begin("(*Resolver).getLookupGroup", "if g := lockstepLookups(r); g != nil {\n\treturn g\n}")
+		for _, lookup := range []string{"LookupHost", "lookupIPAddr"} {
+			s.begin("(*Resolver)."+lookup, "if err := lockstepLookupError(host); err != nil {\n\treturn nil, err\n}")
+		}
 	},
 	"net/fd_unix.go": func(s *source) { s.delegate("accept", "dup") },
 	"net/sock_posix.go": func(s *source) {

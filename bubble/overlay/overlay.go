@@ -34,6 +34,22 @@ func known(version string) bool {
 // Generate writes the overlay for a Go installation of a version to a directory, and returns the path of the overlay's
 // index for the go command. It does nothing if the directory has it already.
 func Generate(goroot, version, cache string) (string, error) {
+	return generate(goroot, version, cache, texts)
+}
+
+// GenerateCounters does so with the overlay for programs whose statements have counters. The program reads its counters
+// with package runtime/coverage, and neither needs a directory for coverage files nor writes any.
+func GenerateCounters(goroot, version, cache string) (string, error) {
+	return generate(goroot, version, cache, func(goroot string) (map[string]string, error) {
+		return editedTexts(goroot, counters)
+	})
+}
+
+// generate writes the overlay with these texts, by name below src.
+func generate(
+	goroot, version, cache string,
+	texts func(goroot string) (map[string]string, error),
+) (string, error) {
 	if !known(version) {
 		return "", fmt.Errorf(
 			"overlay: Go is %s, the overlay is known to fit %s",
@@ -41,19 +57,19 @@ func Generate(goroot, version, cache string) (string, error) {
 			strings.Join(versions, ", "),
 		)
 	}
-	texts, err := texts(goroot)
+	all, err := texts(goroot)
 	if err != nil {
 		return "", fmt.Errorf("overlay: %s does not look as expected:\n%w", version, err)
 	}
-	dir := filepath.Join(cache, version+"-"+digest(goroot, texts))
+	dir := filepath.Join(cache, version+"-"+digest(goroot, all))
 	index := filepath.Join(dir, "overlay.json")
 	if _, err := os.Stat(index); err == nil {
 		return index, nil
 	}
 	replace := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := write(path, texts[name]); err != nil {
+		if err := write(path, all[name]); err != nil {
 			return "", err
 		}
 		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = path
@@ -67,9 +83,23 @@ func Generate(goroot, version, cache string) (string, error) {
 
 // texts returns the content of all generated files, by name below src.
 func texts(goroot string) (map[string]string, error) {
+	all, err := editedTexts(goroot, edited, process)
+	wrong := []error{err}
+	entries, err := added.ReadDir("std")
+	wrong = append(wrong, err)
+	for _, e := range entries {
+		text, err := added.ReadFile("std/" + e.Name())
+		wrong = append(wrong, err)
+		all[newName(e.Name())] = string(text)
+	}
+	return all, errors.Join(wrong...)
+}
+
+// editedTexts returns the content of all files with edits.
+func editedTexts(goroot string, parts ...map[string]func(*source)) (map[string]string, error) {
 	all := map[string]string{}
 	var wrong []error
-	for _, names := range files() {
+	for _, names := range files(parts) {
 		name := there(goroot, names)
 		s, err := open(goroot, name)
 		if err == nil {
@@ -82,21 +112,11 @@ func texts(goroot string) (map[string]string, error) {
 		}
 		wrong = append(wrong, err)
 	}
-	entries, err := added.ReadDir("std")
-	wrong = append(wrong, err)
-	for _, e := range entries {
-		text, err := added.ReadFile("std/" + e.Name())
-		wrong = append(wrong, err)
-		all[newName(e.Name())] = string(text)
-	}
 	return all, errors.Join(wrong...)
 }
 
-// parts are all edits.
-var parts = []map[string]func(*source){edited, process}
-
 // files are the names of all edited files.
-func files() []string {
+func files(parts []map[string]func(*source)) []string {
 	names := map[string]bool{}
 	for _, part := range parts {
 		for name := range part { //lockstep:unordered they are sorted below

@@ -68,6 +68,16 @@ func (t *Toolchain) Generate() (string, error) {
 	return Generate(t.Root, t.Version, dir)
 }
 
+// GenerateCounters writes the overlay for programs whose statements have counters, like [Toolchain.Generate]. It fits
+// every system.
+func (t *Toolchain) GenerateCounters() (string, error) {
+	dir, err := cache("overlay")
+	if err != nil {
+		return "", err
+	}
+	return GenerateCounters(t.Root, t.Version, dir)
+}
+
 // Command is the go command of the toolchain.
 func (t *Toolchain) Command() string {
 	if t.linked {

@@ -60,7 +60,7 @@ func inBubble(t *testing.T, r row, hosts int) string {
 			self.ip = "127.0.0.1"
 			server = self
 		}
-		p = &probe{server: server, client: self}
+		p = &probe{soon: soon, server: server, client: self}
 		p.disturb = func() {
 			n.Emit(string(r.fault), nil)
 			time.Sleep(time.Millisecond) // time for the scheduler to act

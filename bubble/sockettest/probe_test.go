@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// soon is long enough for data to arrive on the loopback interface.
+// soon is long enough for data to arrive on the loopback interface of an unloaded machine.
 const soon = 50 * time.Millisecond
 
 // host is a machine of a row.
@@ -29,6 +29,7 @@ type host struct {
 
 // probe is the environment of a row: two hosts, which may be the same, and the observations.
 type probe struct {
+	soon           time.Duration // long enough for data to arrive
 	server, client *host
 	// peer connects the client to a process on the server that reads nothing. It returns a function that ends that
 	// process by SIGKILL.
@@ -120,7 +121,7 @@ func class(verb string, err error) string {
 	if errors.As(err, &call) && call.Syscall != verb {
 		text = call.Syscall + " " + text
 	}
-	if e, ok := err.(net.Error); ok {
+	if e, ok := errors.AsType[net.Error](err); ok {
 		if e.Timeout() {
 			text += " (timeout)"
 		}
@@ -251,7 +252,7 @@ func (p *probe) write(c net.Conn, text string) {
 }
 
 // arrives waits until sent data has arrived.
-func (p *probe) arrives() { time.Sleep(soon) }
+func (p *probe) arrives() { time.Sleep(p.soon) }
 
 // meanwhile calls f in a goroutine, lets it block, and returns a function that waits for its end.
 func (p *probe) meanwhile(f func()) (wait func()) {
@@ -260,7 +261,7 @@ func (p *probe) meanwhile(f func()) (wait func()) {
 		defer close(done)
 		f()
 	}()
-	time.Sleep(soon)
+	time.Sleep(p.soon)
 	return func() { <-done }
 }
 

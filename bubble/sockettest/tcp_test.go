@@ -98,7 +98,7 @@ var tcpConnect = []row{
 	{does: "dial with a timeout, no answer", fault: power, do: func(p *probe) {
 		l := p.serve()
 		p.silence(l)
-		_, err := p.dialWith(context.Background(), p.client, net.Dialer{Timeout: soon}, "tcp", l.Addr().String())
+		_, err := p.dialWith(context.Background(), p.client, net.Dialer{Timeout: p.soon}, "tcp", l.Addr().String())
 		p.check("dial", err)
 	}, linux: "dial i/o timeout (timeout)"},
 	{does: "dial with a context that is canceled meanwhile, no answer", fault: power, do: func(p *probe) {
@@ -264,7 +264,7 @@ var tcpListen = []row{
 	}, linux: "accept ErrClosed"},
 	{does: "the deadline of accept passes, and is removed", do: func(p *probe) {
 		l := p.serve()
-		_ = l.SetDeadline(time.Now().Add(soon))
+		_ = l.SetDeadline(time.Now().Add(p.soon))
 		_, err := p.accept(l)
 		p.check("accept", err)
 		_ = l.SetDeadline(time.Time{})
@@ -385,7 +385,7 @@ var tcpData = []row{
 	}, linux: "read EOF"},
 	{does: "write when the peer does not read: it waits, until the peer reads", do: func(p *probe) {
 		c, s := p.tcp()
-		_ = c.SetWriteDeadline(time.Now().Add(soon))
+		_ = c.SetWriteDeadline(time.Now().Add(p.soon))
 		n, err := p.until(c)
 		p.result("write", n, err)
 		_ = c.SetWriteDeadline(time.Time{})
@@ -638,7 +638,7 @@ var tcpReset = []row{
 var tcpDeadline = []row{
 	{does: "the read deadline passes, twice read; then it is removed", do: func(p *probe) {
 		c, s := p.tcp()
-		_ = c.SetReadDeadline(time.Now().Add(soon))
+		_ = c.SetReadDeadline(time.Now().Add(p.soon))
 		p.read(c, 10)
 		p.read(c, 10)
 		_ = c.SetReadDeadline(time.Time{})
@@ -675,10 +675,10 @@ var tcpDeadline = []row{
 	}, linux: "read ErrDeadlineExceeded (timeout)"},
 	{does: "the deadline is moved on while read waits: data comes before the second", do: func(p *probe) {
 		c, s := p.tcp()
-		_ = c.SetReadDeadline(time.Now().Add(2 * soon))
+		_ = c.SetReadDeadline(time.Now().Add(2 * p.soon))
 		wait := p.meanwhile(func() { p.read(c, 10) })
 		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
-		time.Sleep(3 * soon)
+		time.Sleep(3 * p.soon)
 		_, _ = s.Write([]byte("abc"))
 		wait()
 	}, linux: "read abc"},

@@ -69,7 +69,7 @@ var udp = []row{
 		_ = s.Close()
 		p.write(c, "abc")
 		p.read(c, 10)
-		_ = c.SetReadDeadline(time.Now().Add(soon))
+		_ = c.SetReadDeadline(time.Now().Add(p.soon))
 		p.read(c, 10)
 	}, linux: "write 3; read ECONNREFUSED; read ErrDeadlineExceeded (timeout)"},
 	{does: "connected to a port without socket: write, later write twice", do: func(p *probe) {
@@ -89,7 +89,7 @@ var udp = []row{
 			p.result("write", n, err)
 			p.arrives()
 		}
-		_ = c.SetReadDeadline(time.Now().Add(soon))
+		_ = c.SetReadDeadline(time.Now().Add(p.soon))
 		p.read(c, 10)
 	}, linux: "write 3; write 3; read ErrDeadlineExceeded (timeout)"},
 	{does: "a connected socket gets a datagram of another sender", do: func(p *probe) {
@@ -109,7 +109,7 @@ var udp = []row{
 			_, _ = c.Write(make([]byte, 1000))
 		}
 		p.arrives()
-		_ = s.SetReadDeadline(time.Now().Add(soon))
+		_ = s.SetReadDeadline(time.Now().Add(p.soon))
 		for ; ; got++ {
 			if _, err := s.Read(make([]byte, 1000)); err != nil {
 				break
@@ -154,7 +154,7 @@ var udp = []row{
 			"write ErrDeadlineExceeded (timeout)"},
 	{does: "the read deadline passes", do: func(p *probe) {
 		c, _ := p.udp()
-		_ = c.SetReadDeadline(time.Now().Add(soon))
+		_ = c.SetReadDeadline(time.Now().Add(p.soon))
 		p.read(c, 10)
 	}, linux: "read ErrDeadlineExceeded (timeout)"},
 	{does: "close while read waits", do: func(p *probe) {

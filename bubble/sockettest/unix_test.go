@@ -154,13 +154,13 @@ var unixStream = []row{
 	}, linux: "read ErrDeadlineExceeded (timeout); write ErrDeadlineExceeded (timeout); read ErrClosed"},
 	{does: "write when the peer does not read: the deadline passes", do: func(p *probe) {
 		c, _, _ := p.unix()
-		_ = c.SetWriteDeadline(time.Now().Add(soon))
+		_ = c.SetWriteDeadline(time.Now().Add(p.soon))
 		n, err := p.until(c)
 		p.result("write", n, err)
 	}, linux: "write some ErrDeadlineExceeded (timeout)"},
 	{does: "accept after close, the deadline of accept", do: func(p *probe) {
 		l := must(p.listen(p.server, "unix", p.path("socket"))).(*net.UnixListener)
-		_ = l.SetDeadline(time.Now().Add(soon))
+		_ = l.SetDeadline(time.Now().Add(p.soon))
 		_, err := p.accept(l)
 		p.check("accept", err)
 		_ = l.Close()

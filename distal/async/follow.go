@@ -125,7 +125,7 @@ func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) e
 	var path, sizes []int
 	for range maxAttempts {
 		at := 0
-		in := w.out.Instance.clone()
+		in := w.out.Instance.Clone(nil)
 		in.choose = func(n int) int {
 			if at == len(path) {
 				path, sizes = append(path, 0), append(sizes, n)

@@ -127,8 +127,8 @@ func usesOf(p *core.Program) uses {
 	return u
 }
 
-// clone copies an instance, so that a step can be tried.
-func (in *Instance) clone() *Instance {
+// Clone copies an instance, so that a step can be tried. choose resolves the choices of the copy; nil: as before.
+func (in *Instance) Clone(choose core.Chooser) *Instance {
 	c := *in
 	c.nodes = slices.Clone(in.nodes)
 	for i := range c.nodes {
@@ -137,6 +137,9 @@ func (in *Instance) clone() *Instance {
 	}
 	c.flight = slices.Clone(in.flight)
 	c.history = slices.Clone(in.history)
+	if choose != nil {
+		c.choose = choose
+	}
 	return &c
 }
 

@@ -32,8 +32,9 @@ type Commands struct {
 		Rounds  roundsCmd  `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
 		Seq     seqCmd     `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
 		Export  exportCmd  `cmd:"" help:"Print a Promela model for Spin."`
-		Explore exploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
+		Explore exploreCmd `cmd:"" help:"Search every behavior to a bound, or random ones."`
 		Test    testCmd    `cmd:"" help:"Run the tests of a file and check whether each ends as it expects."`
+		Conform conformCmd `cmd:"" help:"Check whether a recorded run of an implementation is a behavior of the program."`
 	} `cmd:"" help:"Check, transform and search protocols written in Distal."`
 }
 
@@ -405,9 +406,9 @@ func (c *exploreCmd) print(e *cli.Env, r distal.ExploreResult, elapsed time.Dura
 	if r.Reason != "" {
 		r.Reason = ": " + r.Reason
 	}
-	pass := "PASS every behaviour to the bound keeps the properties"
+	pass := "PASS every behavior to the bound keeps the properties"
 	if r.Timeouts == "eager" {
-		pass = "PASS every behaviour to the bound in which time-outs are eager keeps the properties"
+		pass = "PASS every behavior to the bound in which time-outs are eager keeps the properties"
 	}
 	switch watched, assumed := len(r.Claims.Watched) > 0, r.Claims.Assumed != ""; {
 	case watched && assumed:

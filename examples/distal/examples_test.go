@@ -9,7 +9,7 @@ import (
 
 func ExampleNames() {
 	fmt.Println(strings.Join(examples.Names(), " "))
-	// Output: benor_buggy benor_fixed benortwoquorums_buggy benortwoquorums_fixed chandratoueg_buggy chandratoueg_fixed fastpaxos_buggy fastpaxos_fixed lastvoting_buggy lastvoting_fixed onethird_buggy onethird_fixed paxos_buggy paxos_fixed raft_buggy raft_fixed threephase_buggy threephase_fixed twophase_buggy twophase_fixed uniformvoting_buggy uniformvoting_fixed viewchange_buggy viewchange_fixed
+	// Output: benor_buggy benor_fixed benortwoquorums_buggy benortwoquorums_fixed chandratoueg_buggy chandratoueg_fixed fastpaxos_buggy fastpaxos_fixed lastvoting_buggy lastvoting_fixed onethird_buggy onethird_fixed paxos_buggy paxos_fixed raft_buggy raft_fixed raftlog_buggy raftlog_fixed threephase_buggy threephase_fixed twophase_buggy twophase_fixed uniformvoting_buggy uniformvoting_fixed viewchange_buggy viewchange_fixed
 }
 
 func ExampleSource() {

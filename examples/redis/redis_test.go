@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/examples/redis"
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -64,4 +65,11 @@ func TestLines(t *testing.T) {
 	if lines := bytes.Count(text, []byte("\n")); err != nil || lines >= 250 {
 		t.Errorf("%d lines, %v", lines, err)
 	}
+}
+
+// TestHowTo follows docs/how-to/unmodified-servers.md from an empty directory.
+func TestHowTo(t *testing.T) {
+	tier.OnlyFull(t, "it builds a program and starts servers in real time")
+	outside.Program(t, "redis-server")
+	(&page.Reader{Root: "../.."}).Follow(t, "../../docs/how-to/unmodified-servers.md")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // In short runs by rounds, a program with its own timeouts makes little progress. With other strategies it makes much.
-// docs/which-strategy-first.md contains the output of this test.
+// docs/evidence/default-strategies.md contains the output of this test.
 func TestWhichStrategyFirst(t *testing.T) {
 	tier.NotShort(t)
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -148,5 +149,23 @@ func TestAbreastEnds(t *testing.T) {
 		if err != nil || sum.Result.Digest != want.Digest || !sum.Result.Interrupted {
 			t.Errorf("%v: after %d runs %x, want %x", err, part.Runs, sum.Result.Digest, want.Digest)
 		}
+	}
+}
+
+// What the runs of batches executed is added up. What another program executed adds nothing.
+func TestSumOfCode(t *testing.T) {
+	s := NewSum(Hello{Runs: 4})
+	for run := range 4 {
+		m := &Made{Result: &lockstep.Result{Runs: 1}, Code: &code.Sum{Blocks: 5}}
+		m.Code.Executed.Add(run, []uint64{uint64(run), 9})
+		m.Result.Novelty.Add(run, []uint64{uint64(run)})
+		s.Add(m, 1)
+	}
+	s.Add(&Made{Result: &lockstep.Result{}, Code: &code.Sum{Blocks: 6}}, 1)
+	if e := s.Code.Executed.Estimate(); s.Code.Blocks != 5 || e.Runs != 4 || e.Reached != 5 || e.Only != 4 {
+		t.Errorf("%+v: %+v", s.Code, e)
+	}
+	if e := s.Result.Novelty.Estimate(); e.Runs != 4 || e.Only != 4 {
+		t.Errorf("%+v", e)
 	}
 }

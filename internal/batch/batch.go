@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report"
@@ -101,6 +102,8 @@ type order struct {
 type Measures struct {
 	// Coverage is the meter that observes the plan's runs; nil: there is none.
 	Coverage *coverage.Meter
+	// Code is the meter that counts the statements of the plan's runs; nil: there is none.
+	Code *code.Meter
 	// Closure requests counts of late messages, in separate runs.
 	Closure bool
 }
@@ -114,8 +117,9 @@ type Made struct {
 	// Schedules and States count distinct schedules and states.
 	Schedules sketch.Sketch `json:"schedules,omitempty"`
 	States    sketch.Sketch `json:"states,omitempty"`
-	// Coverage and Closure are the results of the plan's measures.
+	// Coverage, Code and Closure are the results of the plan's measures.
 	Coverage *coverage.Sum          `json:"coverage,omitempty"`
+	Code     *code.Sum              `json:"code,omitempty"`
 	Closure  *lockstepform.Measured `json:"closure,omitempty"`
 	// Learned is what the batch learned, for the other lineages of a strategy with several.
 	Learned []byte `json:"learned,omitempty"`
@@ -197,7 +201,8 @@ func ThisProgram() (string, error) {
 // maker makes batches.
 type maker struct {
 	runner *lockstep.BatchRunner
-	meter  *coverage.Meter // nil if there is nothing to measure
+	meter  *coverage.Meter // nil if there is nothing to measure, like the next field
+	code   *code.Meter
 	// gauge counts late messages in the runs of another batch runner; both are nil if the campaign does not need it.
 	gauge    *lockstepform.Gauge
 	measured *lockstep.BatchRunner
@@ -205,7 +210,7 @@ type maker struct {
 
 // newMaker prepares a plan.
 func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
-	m = &maker{meter: measures.Coverage}
+	m = &maker{meter: measures.Coverage, code: measures.Code}
 	bare := plan
 	plan.Distinct, plan.Progress = true, nil
 	if m.runner, err = lockstep.NewBatchRunner(plan); err != nil || !measures.Closure {
@@ -300,6 +305,13 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 	if m.meter != nil {
 		sum := m.meter.Take()
 		made.Coverage = &sum
+	}
+	if m.code != nil {
+		sum := m.code.Take()
+		made.Code = &sum
+		if failed == nil {
+			failed = m.code.Err()
+		}
 	}
 	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 &&
 		(f == nil || f.Finding.Property != lockstep.Hang) {

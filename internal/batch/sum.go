@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/trace"
@@ -18,7 +19,8 @@ type Sum struct {
 	Result    *lockstep.Result       `json:"result"`
 	Schedules sketch.Sketch          `json:"schedules,omitempty"`
 	States    sketch.Sketch          `json:"states,omitempty"`
-	Coverage  *coverage.Sum          `json:"coverage,omitempty"` // if it is measured, as is the following field
+	Coverage  *coverage.Sum          `json:"coverage,omitempty"` // if it is measured, as are the following fields
+	Code      *code.Sum              `json:"code,omitempty"`
 	Closure   *lockstepform.Measured `json:"closure,omitempty"`
 }
 
@@ -51,6 +53,10 @@ func (s *Sum) Add(m *Made, keep int) {
 	if m.Coverage != nil {
 		s.Coverage = cmp.Or(s.Coverage, &coverage.Sum{})
 		_ = s.Coverage.Add(m.Coverage) // an invalid sum adds nothing
+	}
+	if m.Code != nil {
+		s.Code = cmp.Or(s.Code, &code.Sum{})
+		_ = s.Code.Add(m.Code) // an invalid sum adds nothing
 	}
 	if m.Closure != nil {
 		s.Closure = cmp.Or(s.Closure, &lockstepform.Measured{})

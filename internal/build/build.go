@@ -34,6 +34,10 @@ type Builder struct {
 	Go string
 	// BestEffort makes the builder build programs without the overlay of Go that makes them deterministic.
 	BestEffort bool
+	// Counters makes the builder build programs that count which statements they execute, in the packages that match
+	// one of the patterns in Counted. Without patterns, these are the packages of the main module.
+	Counters bool
+	Counted  []string
 	// Log, if set, gets a line before a missing program is built, one when it is complete, and one if another process
 	// is building it.
 	Log func(line string)
@@ -58,6 +62,9 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	cache, err := b.cache()
 	if err != nil {
 		return "", err
+	}
+	if slices.ContainsFunc(b.Counted, func(p string) bool { return p == "" || strings.ContainsAny(p, ", \t\n") }) {
+		return "", fmt.Errorf("the patterns of packages %q: each is a word without commas", b.Counted)
 	}
 	j := job{Builder: b, program: p, version: version, cache: cache}
 	if version == "" && len(p.Versions) > 0 {
@@ -116,6 +123,8 @@ type job struct {
 	tags    []string          // of go list and go build
 	overlay map[string]string // files that replace others
 	index   string            // of the overlay of Go; its name is a hash of its contents; empty: none
+	counts  string            // of the overlay for counters
+	sources map[string]string // directories of the modules that may be counted
 	tool    *overlay.Toolchain
 }
 
@@ -177,7 +186,12 @@ func (j *job) compile(ctx context.Context, key, file string) error {
 	if name := j.program.Build(j.version); name != "" {
 		said += " -X " + target.Root + "/target.build=" + name
 	}
-	args := append(append([]string{"build"}, j.flags...), "-ldflags", said)
+	args := append([]string{"build"}, j.flags...)
+	if j.Counters {
+		args = append(args, j.counterFlags()...)
+		said += " -X " + target.Root + "/target.sources=" + j.packSources()
+	}
+	args = append(args, "-ldflags", said)
 	if _, err := j.run(ctx, append(args, "-o", made, "--", j.program.Package)...); err != nil {
 		return fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}
@@ -262,6 +276,9 @@ func (j *job) fileName(key string) string {
 	}
 	if j.index != "" {
 		name += "-exact"
+	}
+	if j.counts != "" {
+		name += "-counted"
 	}
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>| `, r) {

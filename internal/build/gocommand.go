@@ -24,7 +24,8 @@ func (j *job) run(ctx context.Context, args ...string) (printed string, err erro
 	}
 	cmd := exec.Command(tool, args...)
 	cmd.Dir = j.source
-	cmd.Env = append(env, "GOTMPDIR="+j.work) // the files of a killed go command are removed with the job
+	env = append(env, "GOTMPDIR="+j.work) // the files of a killed go command are removed with the job
+	cmd.Env = env
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	if err = runCommand(ctx, cmd); err != nil {

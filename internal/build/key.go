@@ -31,8 +31,8 @@ type listed struct {
 }
 
 type module struct {
-	Path, Version string
-	Replace       *module
+	Path, Version, Dir string
+	Replace            *module
 }
 
 // keyBytes is the length of a key.
@@ -67,6 +67,9 @@ func (j *job) key(ctx context.Context) (string, error) {
 		Tag(j.version),
 		filepath.Base(filepath.Dir(j.index)), // independent of the location of the cache
 	)
+	if j.Counters {
+		fmt.Fprintf(h, "counters %s %q\n", filepath.Base(filepath.Dir(j.counts)), j.Counted)
+	}
 	d := json.NewDecoder(strings.NewReader(out))
 	name := "" // of the last package, which no other package imports
 	for {
@@ -80,6 +83,7 @@ func (j *job) key(ctx context.Context) (string, error) {
 			continue
 		}
 		name = p.Name
+		j.addSource(p.Module)
 		if err := j.hashPackage(h, &p); err != nil {
 			return "", err
 		}

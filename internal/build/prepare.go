@@ -31,6 +31,11 @@ func (j *job) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if j.Counters {
+		if err := j.prepareCounters(ctx); err != nil {
+			return err
+		}
+	}
 	if len(j.tags) > 0 {
 		j.flags = append(j.flags, "-tags="+strings.Join(j.tags, ","))
 	}
@@ -74,16 +79,21 @@ func (j *job) prepareExact(ctx context.Context) (err error) {
 			err,
 		)
 	}
-	text, err := os.ReadFile(j.index)
+	j.tags = append(j.tags, overlay.Tag)
+	return j.addOverlay(j.index)
+}
+
+// addOverlay adds the files of an index.
+func (j *job) addOverlay(index string) error {
+	text, err := os.ReadFile(index)
 	if err != nil {
 		return err
 	}
 	var list struct{ Replace map[string]string }
 	if err := json.Unmarshal(text, &list); err != nil {
-		return fmt.Errorf("%s: %w", j.index, err)
+		return fmt.Errorf("%s: %w", index, err)
 	}
 	maps.Copy(j.overlay, list.Replace)
-	j.tags = append(j.tags, overlay.Tag)
 	return nil
 }
 

@@ -73,8 +73,8 @@ func End() {
 	}
 }
 
-// Directory lets the guard remove a directory when this program ends, however it ends, until Keep.
+// Dir lets the guard remove a directory when this program ends, however it ends, until Keep.
 func Dir(path string) error { return notify("+directory " + path) }
 
-// Keep withdraws a call of Directory.
+// Keep withdraws a call of Dir.
 func Keep(path string) error { return notify("-directory " + path) }

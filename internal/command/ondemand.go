@@ -45,7 +45,7 @@ Run "lockstep fleet <command> --help" for more information on a command.
 func (c *fleetCmd) Run(e *cli.Env) error { return handOver(e, c.Args, fleetHelp, &fleetProgram) }
 
 type paperCmd struct {
-	Args []string `arg:"" optional:"" help:"scenarios, predict, distal or mutants, and their arguments."`
+	Args []string `arg:"" optional:"" help:"One of the commands of the papers, and its arguments."`
 }
 
 const paperHelp = `Usage: lockstep paper <command>
@@ -54,7 +54,14 @@ Make the tables of the papers and of the documentation again.
 
 Commands:
   scenarios        The eleven Raft scenarios of the Netrix paper.
+  tendermint       The fifteen Tendermint scenarios of the Netrix paper.
+  bftsmart         The eight BFT-SMaRt scenarios of the Netrix paper.
+  swarm            Swarm testing against tuned weights, on planted bugs in etcd's raft.
+  cassandra        Table 2 of the paper on communication closure.
+  ratis            Tables 3 to 5 of the paper on communication closure.
+  zookeeper        Tables 6 and 7 of the paper on communication closure.
   predict          Tests that finding etcd's stale reads takes, set against their prediction.
+  stale            Stale reads of etcd servers, set against their prediction.
   distal           Asynchronous and sequential search on the example protocols, compared.
   mutants list     List the mutants: what goes wrong and which rule of Raft that breaks.
   mutants build    Build the program that carries the mutants and print its path.

@@ -10,13 +10,17 @@ import (
 // the two limits is wrong with at most the probability tail. If the probability were below low, this number of hits or
 // more would be rarer than that. If it were above high, this number or fewer would be.
 func Limits(hits, trials int, tail float64) (low, high float64) {
-	k, n := float64(hits), float64(trials)
+	return RealLimits(float64(hits), float64(trials), tail)
+}
+
+// RealLimits continues Limits to numbers between the integers, e.g. to trials that count for less than one.
+func RealLimits(hits, trials, tail float64) (low, high float64) {
 	high = 1
 	if hits > 0 {
-		low = betaQuantile(k, n-k+1, tail)
+		low = betaQuantile(hits, trials-hits+1, tail)
 	}
 	if hits < trials {
-		high = betaQuantile(k+1, n-k, 1-tail)
+		high = betaQuantile(hits+1, trials-hits, 1-tail)
 	}
 	return low, high
 }

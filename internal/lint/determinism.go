@@ -47,9 +47,11 @@ var packages = []string{
 	"target",
 }
 
-// realTime are the packages among them with real time: they run processes, or they report how long a search takes.
+// realTime are the packages among them with real time: they run processes, or they report how long a search
+// or a campaign takes.
 var realTime = []string{
 	"distal/command",
+	"kit/published",
 	"target/bftsmart",
 	"target/cassandra",
 	"target/etcd",

@@ -21,7 +21,8 @@ func TestSumsAreComplete(t *testing.T) {
 	outside.Program(t, "go")
 	for _, c := range []struct{ dir, doc string }{
 		{".", "./bubble"}, {"target/etcdserver", "."}, {"target/nats", "."}, {"target/tendermint", "."},
-		{"internal/unknown/mqtttest", "."}, {"internal/unknown/redsynctest", "."}, {"internal/unknown/serftest", "."},
+		{"internal/unknown/dragonboattest", "."}, {"internal/unknown/mqtttest", "."},
+		{"internal/unknown/redsynctest", "."}, {"internal/unknown/serftest", "."},
 	} {
 		file := filepath.Join(root, c.dir, "go.work.sum")
 		before, err := os.ReadFile(file)

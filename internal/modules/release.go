@@ -20,6 +20,7 @@ import (
 var testOnly = []string{
 	"internal/integration",
 	"internal/lint",
+	"internal/unknown/dragonboattest",
 	"internal/unknown/mqtttest",
 	"internal/unknown/redsynctest",
 	"internal/unknown/serftest",

@@ -21,7 +21,10 @@ import (
 // exclude each other: go mod tidy reads the files of all build tags and finds no versions. In others, a library's own
 // tests have heavy dependencies, and go mod tidy reads these tests as well. Command modules only completes the
 // requirements of these modules.
-var conflicting = []string{"internal/unknown/redsynctest", "target/etcdserver", "target/nats", "target/tendermint"}
+var conflicting = []string{
+	"internal/unknown/dragonboattest", "internal/unknown/redsynctest", "target/etcdserver", "target/nats",
+	"target/tendermint",
+}
 
 // modules lists the directories of the modules below root, which comes first.
 func modules(root string) (dirs []string, err error) {

@@ -1,4 +1,5 @@
-// Package option reads and writes the exported fields of a struct as key=value options, for strategies and targets.
+// Package option reads and writes the exported fields of a struct as key=value options, for strategies and targets. The
+// fields of embedded structs are options, too.
 //
 // A key is the field's name in lower case with a dash between words: MaxInflight is max-inflight. The struct tag `help`
 // describes the option; the struct's current value is the default. The tag `zero` is the meaning of a zero field
@@ -67,16 +68,24 @@ func (o Option) FromFile(value string) bool { return !o.Guarded() || slices.Cont
 func List(v any) []Option {
 	var list []Option
 	rv := reflect.Indirect(reflect.ValueOf(v))
-	for i := range rv.NumField() {
-		if f := rv.Type().Field(i); f.IsExported() {
-			o := Option{
-				Key:     key(f.Name),
-				Default: text(rv.Field(i)),
-				Help:    f.Tag.Get("help"),
-				Trust:   Trust(f.Tag.Get("trust")),
-			}
-			o.Known = strings.Fields(f.Tag.Get("known"))
-			list = append(list, o)
+	for _, f := range fields(rv.Type()) {
+		o := Option{
+			Key:     key(f.Name),
+			Default: text(rv.FieldByIndex(f.Index)),
+			Help:    f.Tag.Get("help"),
+			Trust:   Trust(f.Tag.Get("trust")),
+		}
+		o.Known = strings.Fields(f.Tag.Get("known"))
+		list = append(list, o)
+	}
+	return list
+}
+
+// fields are the exported fields of a struct. Those of an embedded struct are among them, in its place.
+func fields(t reflect.Type) (list []reflect.StructField) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.IsExported() && !f.Anonymous {
+			list = append(list, f)
 		}
 	}
 	return list
@@ -87,10 +96,10 @@ func List(v any) []Option {
 func Text(v, def any) string {
 	var parts []string
 	rv, dv := reflect.Indirect(reflect.ValueOf(v)), reflect.ValueOf(def)
-	for i := range rv.NumField() {
-		zero := rv.Field(i).IsZero() && (def == nil || dv.Field(i).IsZero())
-		if f := rv.Type().Field(i); f.IsExported() && !zero {
-			parts = append(parts, key(f.Name)+"="+text(rv.Field(i)))
+	for _, f := range fields(rv.Type()) {
+		is := rv.FieldByIndex(f.Index)
+		if !is.IsZero() || def != nil && !dv.FieldByIndex(f.Index).IsZero() {
+			parts = append(parts, key(f.Name)+"="+text(is))
 		}
 	}
 	return strings.Join(parts, ",")
@@ -99,10 +108,10 @@ func Text(v, def any) string {
 // Fill sets every zero field of the struct that ptr points to. The value is that of the field's tag `zero`.
 func Fill(ptr any) {
 	rv := reflect.ValueOf(ptr).Elem()
-	for i := range rv.NumField() {
-		f := rv.Type().Field(i)
-		if stands := f.Tag.Get("zero"); f.IsExported() && stands != "" && rv.Field(i).IsZero() {
-			if err := set(rv.Field(i), key(f.Name), stands); err != nil {
+	for _, f := range fields(rv.Type()) {
+		is := rv.FieldByIndex(f.Index)
+		if stands := f.Tag.Get("zero"); stands != "" && is.IsZero() {
+			if err := set(is, key(f.Name), stands); err != nil {
 				panic(fmt.Sprintf("the tag of %s in %s: %v", f.Name, rv.Type(), err))
 			}
 		}
@@ -113,30 +122,27 @@ func Fill(ptr any) {
 // that is not listed. A range is "1..64", or "1.." without an upper limit.
 func Check(v any) error {
 	rv := reflect.Indirect(reflect.ValueOf(v))
-	for i := range rv.NumField() {
-		f := rv.Type().Field(i)
-		if !f.IsExported() {
-			continue
-		}
-		if w, ok := rv.Field(i).Interface().(Worded); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
+	for _, f := range fields(rv.Type()) {
+		is := rv.FieldByIndex(f.Index)
+		if w, ok := is.Interface().(Worded); ok && is.Uint() >= uint64(len(w.Words())) {
 			return fmt.Errorf(
 				"%s is %d, allowed are %s",
 				key(f.Name),
-				rv.Field(i).Uint(),
+				is.Uint(),
 				strings.Join(w.Words(), ", "),
 			)
 		}
 		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 &&
-			!slices.Contains(allowed, rv.Field(i).String()) {
+			!slices.Contains(allowed, is.String()) {
 			return fmt.Errorf(
 				"%s is %q, allowed are %s",
 				key(f.Name),
-				rv.Field(i).String(),
+				is.String(),
 				strings.Join(allowed, ", "),
 			)
 		}
 		if limits := f.Tag.Get("range"); limits != "" {
-			if err := inRange(key(f.Name), rv.Field(i), limits); err != nil {
+			if err := inRange(key(f.Name), is, limits); err != nil {
 				return err
 			}
 		}
@@ -207,10 +213,9 @@ func Changed(v, usual any, always ...string) map[string]string {
 // keys or the kind of value that are allowed.
 func Set(ptr any, k, value string) error {
 	rv := reflect.ValueOf(ptr).Elem()
-	for i := range rv.NumField() {
-		f := rv.Type().Field(i)
-		if f.IsExported() && key(f.Name) == k {
-			return set(rv.Field(i), k, value)
+	for _, f := range fields(rv.Type()) {
+		if key(f.Name) == k {
+			return set(rv.FieldByIndex(f.Index), k, value)
 		}
 	}
 	var keys []string

@@ -225,3 +225,50 @@ func TestFromFile(t *testing.T) {
 		}
 	}
 }
+
+// shared are options that several structs embed.
+type shared struct {
+	Rate float64 `help:"share" range:"0..1" zero:"0.5"`
+}
+
+// The fields of an embedded struct are options like the others, unless a field of the struct itself hides them.
+func TestEmbedded(t *testing.T) {
+	type system struct {
+		Nodes int
+		shared
+		Name string
+	}
+	type hiding struct {
+		shared
+		Rate int
+	}
+	s := system{Nodes: 3}
+	if err := option.SetAll(&s, []string{"rate=0.25", "name=x"}); err != nil || s.Rate != 0.25 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	var keys []string
+	for _, o := range option.List(s) {
+		keys = append(keys, o.Key+"="+o.Default)
+	}
+	if fmt.Sprint(keys) != "[nodes=3 rate=0.25 name=x]" {
+		t.Error(keys)
+	}
+	if c := option.Changed(s, system{Nodes: 3}); fmt.Sprint(c) != "map[name:x rate:0.25]" {
+		t.Error(c)
+	}
+	if text := option.Text(s, system{}); text != "nodes=3,rate=0.25,name=x" {
+		t.Error(text)
+	}
+	s.Rate = 2
+	if err := option.Check(s); err == nil || err.Error() != "rate is 2, allowed are 0..1" {
+		t.Error(err)
+	}
+	s.Rate = 0
+	if option.Fill(&s); s.Rate != 0.5 {
+		t.Error(s)
+	}
+	h := hiding{}
+	if err := option.Set(&h, "rate", "7"); err != nil || h.Rate != 7 || h.shared.Rate != 0 || len(option.List(h)) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

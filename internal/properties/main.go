@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 	failed := cmd.Run() // a finding results in status 1
 	var d campaign.Document
 	if err := json.Unmarshal(text.Bytes(), &d); err != nil {
-		return nil, fmt.Errorf("%s: %v, %w", target, failed, err)
+		return nil, fmt.Errorf("%s: %w", target, errors.Join(failed, err))
 	}
 	return &d, nil
 }

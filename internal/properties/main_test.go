@@ -69,7 +69,7 @@ func explore(t *testing.T, name string) (*campaign.Document, error) {
 // Every property of every linked target is checked in most runs with default options. The page shows in how many.
 func TestDefaultsCheckEveryProperty(t *testing.T) {
 	names := linked(t)
-	page.Section(t, "../../docs/which-strategy-first.md", "properties", func(w io.Writer) error {
+	page.Section(t, "../../docs/evidence/default-strategies.md", "properties", func(w io.Writer) error {
 		low, err := table(w, names, func(name string) (*campaign.Document, error) { return explore(t, name) })
 		if len(low) > 0 {
 			t.Errorf("checked in less than half of the runs: %s", strings.Join(low, ", "))

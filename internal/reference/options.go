@@ -25,6 +25,9 @@ func Target(t target.Target) string {
 	if t.Strategy != "" {
 		fmt.Fprintf(&b, "\nDefault strategy:\n\n    %s\n", t.Strategy)
 	}
+	if len(t.Campaign) > 0 {
+		fmt.Fprintf(&b, "\nOptions of a campaign for which the user sets none:\n\n    %s\n", strings.Join(t.Campaign, "\n    "))
+	}
 	options(&b, t.Options())
 	if len(t.Scenarios) > 0 {
 		fmt.Fprintf(&b, "\n| scenario | what it guides to |\n|---|---|\n")
@@ -64,14 +67,20 @@ const security = "../../concepts/security.md#options-that-need-your-flag"
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // Targets lists the targets of a command line: those that it links, and those that it builds on demand with the
-// versions that are known to work.
-func Targets(app cli.App) string {
+// versions that are known to work. The name of a target that has a page links to it.
+func Targets(app cli.App, hasPage func(target string) bool) string {
+	link := func(name string) string {
+		if !hasPage(name) {
+			return code(name)
+		}
+		return fmt.Sprintf("[%s](targets/%s.md)", code(name), name)
+	}
 	var b strings.Builder
 	b.WriteString("| target | what it is | versions |\n|---|---|---|\n")
 	listed := map[string]bool{}
 	for _, t := range app.Targets {
 		listed[t.Name] = true
-		fmt.Fprintf(&b, "| %s | %s | |\n", code(t.Name), cell(t.Help))
+		fmt.Fprintf(&b, "| %s | %s | |\n", link(t.Name), cell(t.Help))
 	}
 	for _, p := range app.Programs {
 		if listed[p.Name] {
@@ -81,7 +90,7 @@ func Targets(app cli.App) string {
 		if len(p.Versions) > 0 {
 			versions += fmt.Sprintf(", of %s: %s", code(p.Library), strings.Join(p.Versions, ", "))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(p.Name), cell(p.Help), versions)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", link(p.Name), cell(p.Help), versions)
 	}
 	return b.String()
 }

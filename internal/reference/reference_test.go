@@ -10,6 +10,9 @@ import (
 
 	"github.com/lockstep-go/lockstep/internal/command"
 	"github.com/lockstep-go/lockstep/internal/reference"
+	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/target/etcd"
+	"github.com/lockstep-go/lockstep/target/netrix"
 )
 
 // docs is the directory of the reference pages.
@@ -48,8 +51,26 @@ func TestReferenceOfCommands(t *testing.T) {
 
 // Every target of the command is on the page that lists them.
 func TestReferenceOfTargets(t *testing.T) {
-	if err := reference.Check(docs+"targets.md", "targets", reference.Targets(command.App())); err != nil {
+	hasPage := func(target string) bool {
+		_, err := os.Stat(docs + "targets/" + target + ".md")
+		return err == nil
+	}
+	if err := reference.Check(docs+"targets.md", "targets", reference.Targets(command.App(), hasPage)); err != nil {
 		t.Error(err)
+	}
+}
+
+// Every option of the targets of this module is on the page of its target.
+func TestReferenceOfOptions(t *testing.T) {
+	linked := map[string]target.Target{"etcd": etcd.Target, "netrix": netrix.Target}
+	for _, of := range command.App().Targets {
+		linked[of.Name] = of
+	}
+	for _, name := range []string{"cassandra", "etcd", "maelstrom", "netrix", "ratis"} {
+		err := reference.Check(docs+"targets/"+name+".md", "options", reference.Target(linked[name]))
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

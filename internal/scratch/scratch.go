@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/filelock"
 )
 
-// Directory is a directory that belongs to this process.
+// Dir is a directory that belongs to this process.
 type Dir struct {
 	Path string
 	lock *os.File // the directory itself, open

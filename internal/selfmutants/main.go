@@ -38,8 +38,8 @@ func main() {
 		"take longer is found")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	survived, err := measure(ctx, os.Stdout, ".", *timeout, flag.Args())
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "selfmutants:", err)
 		os.Exit(2)

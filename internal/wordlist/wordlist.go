@@ -1,8 +1,7 @@
 // Package wordlist checks that the repository uses the words of its field: it finds words that have an established
 // term in their place, exported names that were replaced, and lines that are too long.
 //
-// The tables are in table.go. The test of this package reads all files of the repository. It fails for findings in
-// the directories that are already clean, and counts the findings of the others.
+// The tables are in table.go. The test of this package reads all files of the repository and fails for each finding.
 package wordlist
 
 import (

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,32 +15,6 @@ import (
 )
 
 var tree = flag.String("tree", "../..", "the work tree to read, to count the words of another commit")
-
-// clean lists the directories and files in which a finding fails the test; *.go is the files of the root package. Once
-// it is the whole repository, it goes.
-var clean = []string{
-	"*.go", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md",
-	"artifact", "compare", "coverage", "lockstepform", "locksteptest", "replay", "rounds", "shrink", "trace", "watchdog",
-	"clients/python", "cover", "distal", "examples/distal", "gen",
-	"docs/concepts/coverage.md", "docs/reference/distal-grammar.md", "docs/reference/distal.md",
-	"internal/wordlist",
-	"bubble", "isolation", "kit", "process", "remote", "scenario", "sim", "spec", "strategy",
-	"cli", "clients", "cmd", "examples", "fleet", "internal", "report", "scripts", ".ci",
-	"docs/evidence", "docs/reference/targets", "docs/reports", "internal/reports", "reports",
-	"target",
-}
-
-// pending are names of other packages that clean directories use and that are still to be renamed.
-var pending = regexp.MustCompile(`\bJudged\b|Alarm|\blockstep\.(?:Place|Abilities|Chance)\b|enginetest\.Told|` +
-	`shrink\.Options\{Tries|alarm=|\bRepeats\b`)
-
-// isClean reports whether findings in a file fail the test.
-func isClean(file string) bool {
-	return slices.ContainsFunc(clean, func(of string) bool {
-		matches, _ := path.Match(of, file)
-		return matches || within(file, of)
-	})
-}
 
 // TestRepository checks the files of the repository. With -v it prints the findings by word and by directory.
 func TestRepository(t *testing.T) {
@@ -63,9 +36,7 @@ func TestRepository(t *testing.T) {
 		for _, f := range Check(file, string(text)) {
 			byRule[f.Rule]++
 			byDir[path.Dir(file)]++
-			if isClean(file) && !pending.MatchString(f.Text) {
-				t.Error(f)
-			}
+			t.Error(f)
 		}
 	}
 	if files < 1000 {

@@ -210,6 +210,45 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// Learners and former voters neither campaign nor count, in both configurations while they are joint.
+func TestMembership(t *testing.T) {
+	a := entries(1, "1 a")
+	conf := func(n lockstep.Node, c raftspec.Conf) lockstep.Event {
+		return lockstep.Event{Type: raftspec.EventRestart, Node: n, Value: &raftspec.Restarted{Term: 1, Conf: c}}
+	}
+	all := raftspec.Conf{Voters: trace.AllNodes(3)}
+	learner := raftspec.Conf{Voters: trace.NodesOf(1, 2), Learners: trace.NodesOf(3)}
+	joint := raftspec.Conf{Voters: trace.NodesOf(1, 2), Outgoing: trace.NodesOf(3)}
+	led := func(c raftspec.Conf, with ...lockstep.Node) []lockstep.Event {
+		list := []lockstep.Event{conf(1, c), leads(1, 1), appends(1, 0, a)}
+		for _, n := range with {
+			list = append(list, appends(n, 0, a))
+		}
+		return append(list, commits(1, 1, 1))
+	}
+	for name, c := range map[string]struct {
+		events []lockstep.Event
+		want   string
+	}{
+		"voter campaigns":    {[]lockstep.Event{conf(1, all), role(1, raftspec.BecameCandidate, 2)}, ""},
+		"learner campaigns":  {[]lockstep.Event{conf(3, learner), role(3, raftspec.BecameCandidate, 2)}, "voters-campaign"},
+		"learner asks first": {[]lockstep.Event{conf(3, learner), role(3, raftspec.BecamePreCandidate, 2)}, "voters-campaign"},
+		"leaves later":       {[]lockstep.Event{conf(3, joint), role(3, raftspec.BecameCandidate, 2)}, ""},
+		"knows no members":   {[]lockstep.Event{role(3, raftspec.BecameCandidate, 2)}, ""},
+		"two of three":       {led(all, 3), ""},
+		"one of three":       {led(all), "voters-commit"},
+		"a learner":          {led(learner, 3), "voters-commit"},
+		"both voters":        {led(learner, 2), ""},
+		"only the new ones":  {led(joint, 2), "voters-commit"},
+		"both groups":        {led(joint, 2, 3), ""},
+		"another entry":      {append(led(all)[:3], appends(2, 0, entries(1, "2 x")), commits(1, 1, 1)), "voters-commit"},
+	} {
+		if property, text := found(t, script{events: c.events}, raftspec.Membership); property != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, property, text, c.want)
+		}
+	}
+}
+
 // A write that a client knows of is missed in the log of a leader though no node reported that it
 // was committed.
 func TestDurabilityWithoutCommits(t *testing.T) {

@@ -124,8 +124,9 @@ func (c *completeness) reset() {
 }
 
 // committed notes what a leader commits. Followers learn of it later and add nothing.
-func (m *monitor) committed(n *node, c *Committed) {
+func (m *monitor) committed(id lockstep.Node, n *node, c *Committed) {
 	if n.role == BecameLeader && n.term == c.Term {
+		m.byVoters(id, n, c.Index)
 		m.commit(n, c.Term, c.Index)
 	}
 }

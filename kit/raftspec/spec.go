@@ -52,18 +52,26 @@ const (
 	// a removal, the other may campaign indefinitely among those that were removed. It needs a
 	// View.
 	Liveness
+	// VotersCampaign: a node that has applied a configuration in which it is no voter does not campaign. It is for
+	// systems in which a configuration holds from when a node applies it, like etcd's raft.
+	VotersCampaign
+	// VotersCommit: what a leader commits is in the logs of a majority of the voters, of both configurations if its own
+	// is joint. Learners do not count. It is for the same systems.
+	VotersCommit
 
 	count = iota
 )
 
-// Safety is the five properties of the paper, and Everything all that there are.
+// Safety is the five properties of the paper, and Everything all but Membership.
 const (
 	Safety     = ElectionSafety | LeaderAppendOnly | LogMatching | LeaderCompleteness | StateMachineSafety
 	Everything = Safety | Durability | LogAgreement | Liveness
+	// Membership is the properties of configurations.
+	Membership = VotersCampaign | VotersCommit
 )
 
 var names = [count]string{"election-safety", "leader-append-only", "log-matching", "leader-completeness",
-	"state-machine-safety", "durability", "log-agreement", "liveness"}
+	"state-machine-safety", "durability", "log-agreement", "liveness", "voters-campaign", "voters-commit"}
 
 // Properties names what is checked.
 func (p Property) Properties() []string {
@@ -149,6 +157,7 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	switch v := e.Value.(type) {
 	case *Role:
 		n.role, n.term = e.Type, v.Term
+		m.campaigns(e.Node, n)
 		if e.Type == BecameLeader {
 			m.grew = run.Now()
 			m.elected(e.Node, n)
@@ -157,7 +166,7 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 		m.grew = run.Now()
 		m.appended(e.Node, n, v)
 	case *Committed:
-		m.committed(n, v)
+		m.committed(e.Node, n, v)
 	case *Applied:
 		m.applied(e.Node, n, v)
 	case *Installed:

@@ -83,7 +83,7 @@ func compile(ctx context.Context, jar, path, premain string, files []source) err
 	if err != nil {
 		return err
 	}
-	defer temporary.Remove()
+	defer func() { _ = temporary.Remove() }()
 	work := temporary.Path
 	classes := filepath.Join(work, "classes")
 	arguments := []string{"-encoding", "UTF-8", "-proc:none", "-nowarn", "-d", classes}

@@ -22,7 +22,10 @@ func Activity(r *lockstep.Result) []string {
 	}
 	lines := []string{"a run: " + strings.Join(happened(r), ", ")}
 	for _, j := range r.Checked {
-		if j.N > 0 {
+		if j.Sometimes && j.N > 0 {
+			lines = append(lines, fmt.Sprintf("%s: happened %s, in %s", plain.Clean(j.Name), words.Count(j.N, "time"),
+				words.Count(j.Runs, "run")))
+		} else if j.N > 0 {
 			lines = append(lines, fmt.Sprintf("property %s was checked %s, %s a run",
 				plain.Clean(j.Name), words.Count(j.N, "time"), average(r, int64(j.N))))
 		}
@@ -68,7 +71,7 @@ func happened(r *lockstep.Result) []string {
 		}
 	}
 	if len(types) > 0 {
-		list = append(list, fmt.Sprintf("%s events (%s)", average(r, all), shortened(types)))
+		list = append(list, fmt.Sprintf("%s events (%s)", average(r, all), strings.Join(types, ", ")))
 	}
 	if r.Requests > 0 {
 		list = append(list, average(r, r.Requests)+" requests given")
@@ -86,15 +89,6 @@ func span(d time.Duration) string {
 		unit *= 10
 	}
 	return d.Round(unit).String()
-}
-
-// shortened joins the first entries of a long list.
-func shortened(list []string) string {
-	const most = 8
-	if len(list) > most {
-		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
-	}
-	return strings.Join(list, ", ")
 }
 
 // average formats a number per run with three digits.

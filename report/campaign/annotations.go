@@ -37,11 +37,11 @@ func Annotations(w io.Writer, c *Campaign, at Place) error {
 		} else if i == 0 && d.Rerun != "" && p.Severity == lockstep.SeverityError {
 			lines = append(lines, "rerun: "+d.Rerun)
 		}
-		a.add(string(p.Severity), strings.Join(lines, "\n"))
+		a.add(p.Severity, strings.Join(lines, "\n"))
 	}
 	for _, s := range []string{lockstep.SeverityError, lockstep.SeverityWarning} {
 		if more := count[s] - maxAnnotations; more > 0 {
-			a.add(string(s), fmt.Sprintf("%d more %s, not shown here", more, words.Plural(more, "problem")))
+			a.add(s, fmt.Sprintf("%d more %s, not shown here", more, words.Plural(more, "problem")))
 		}
 	}
 	if d.Verdict == trace.Pass {

@@ -16,8 +16,10 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -52,6 +54,10 @@ type Campaign struct {
 	Curve []Sample
 	// Coverage is the measured coverage, if there is any.
 	Coverage []coverage.Reading
+	// Code is what the runs executed of the system, if that was measured.
+	Code *code.Report
+	// Next is what the campaign says about its next run by a criterion of its own; nil: by that of the result.
+	Next *novelty.Estimate
 	// Closure counts late messages, if they were counted.
 	Closure []lockstepform.TypeCount
 
@@ -172,7 +178,10 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 		fmt.Fprintln(&b, plain.Clean(line))
 	}
 	if text := r.Guarantee.String(); text != "" {
-		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))
+		if r.Guarantee.PerRun > 0 || r.Guarantee.Certain {
+			text = "guarantee: " + text
+		}
+		fmt.Fprintln(&b, plain.Clean(text))
 		if r.Guarantee.PerRun > 0 && !r.Guarantee.Certain {
 			fmt.Fprintf(&b, "           %s: at least %.3g; for 0.95 it takes %s\n",
 				words.These(r.Runs, "run"), r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
@@ -181,8 +190,14 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 			}
 		}
 	}
+	for _, line := range groupLines(c.Groups, c.Findings()) {
+		fmt.Fprintln(&b, line)
+	}
 	for _, line := range c.Notes {
 		fmt.Fprintln(&b, plain.Clean(line))
+	}
+	for _, line := range c.reached() {
+		fmt.Fprintln(&b, line)
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
 	for _, line := range []struct{ text, value string }{

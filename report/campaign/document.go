@@ -6,7 +6,9 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -62,6 +64,8 @@ type Document struct {
 	Checked map[string]*int `json:"checked,omitempty"`
 	// CheckedRuns is the number of runs that checked each property at least once, for properties that are counted.
 	CheckedRuns map[string]int `json:"checked_runs,omitempty"`
+	// Sometimes counts how often that happened which must happen at least once in the campaign.
+	Sometimes []Sometimes `json:"sometimes,omitempty"`
 	// Effects counts how often each part of the scenario took effect.
 	Effects []Effect `json:"effects,omitempty"`
 	// Events counts the observable events of all runs, by type.
@@ -97,6 +101,10 @@ type Document struct {
 	Curve []Sample `json:"curve,omitempty"`
 	// Coverage is the measured coverage, one entry for each criterion.
 	Coverage []coverage.Reading `json:"coverage,omitempty"`
+	// Code is what the runs executed of the system, if that was measured.
+	Code *code.Report `json:"code,omitempty"`
+	// NextRun estimates the probability that the next run reaches something new, if there is an estimate.
+	NextRun *novelty.Estimate `json:"next_run,omitempty"`
 	// Closure counts messages by type, and how many of them were late: of a round that their receiver had left.
 	Closure []lockstepform.TypeCount `json:"closure,omitempty"`
 	// Control counts the runs of the same plan without the faults of its scenario, if they were made.
@@ -147,6 +155,16 @@ type Effect struct {
 	Name string `json:"name"`
 	// N is the number of times that it happened.
 	N int `json:"n"`
+}
+
+// Sometimes is what must happen at least once in a campaign.
+type Sometimes struct {
+	// Name says what must happen.
+	Name string `json:"name"`
+	// N is the number of times that it happened.
+	N int `json:"n"`
+	// Runs is the number of runs in which it happened.
+	Runs int `json:"runs"`
 }
 
 // Guarantee is the guarantee of a strategy for a campaign.
@@ -208,6 +226,8 @@ func (c *Campaign) Document() Document {
 		Groups:      c.Groups,
 		Curve:       c.Curve,
 		Coverage:    c.Coverage,
+		Code:        c.Code,
+		NextRun:     c.next(),
 		Closure:     c.Closure,
 		Control:     controlOf(c.Control),
 		Rerun:       c.Rerun,
@@ -224,6 +244,10 @@ func (c *Campaign) Document() Document {
 		d.Finding = &Finding{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
 	}
 	for _, j := range r.Checked {
+		if j.Sometimes {
+			d.Sometimes = append(d.Sometimes, Sometimes{j.Name, max(j.N, 0), j.Runs})
+			continue
+		}
 		d.Checked[j.Name] = nil
 		if n := j.N; n != lockstep.NotCounted {
 			d.Checked[j.Name] = &n

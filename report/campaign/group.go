@@ -1,9 +1,13 @@
 package campaign
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report"
+	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -15,6 +19,7 @@ type Group struct {
 	First    int    `json:"first_run"`       // number of the first failing run
 	Text     string `json:"text"`            // of the first finding
 	Trace    string `json:"trace,omitempty"` // file of the first finding
+	Page     string `json:"page,omitempty"`  // of the first finding
 }
 
 // Occurrence is a failing run of a campaign, to be grouped.
@@ -22,6 +27,7 @@ type Occurrence struct {
 	Run   int
 	Trace *trace.Trace
 	File  string // the file of the trace, if it is stored
+	Page  string // the file of its page, if there is one
 }
 
 // GroupFindings groups findings of the same property and [report.Shape]. The largest group comes first; among equals,
@@ -35,7 +41,7 @@ func GroupFindings(found []Occurrence) []Group {
 		}
 		groups = AddToGroups(
 			groups,
-			Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File},
+			Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File, Page: o.Page},
 		)
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int { return b.Findings - a.Findings })
@@ -51,4 +57,41 @@ func AddToGroups(groups []Group, first Group) []Group {
 	}
 	groups[i].Findings++
 	return groups
+}
+
+// groupLines returns a line for each property with its number of findings, and beneath it a line for each group: the
+// number of its findings, its first run, what it says and its page or trace. A campaign with a single group needs none.
+// found is the number of failing runs of the campaign, which may have kept fewer.
+func groupLines(groups []Group, found int) (lines []string) {
+	if len(groups) < 2 {
+		return nil
+	}
+	kept := 0
+	byProperty := map[string][]Group{}
+	var properties []string
+	for _, g := range groups {
+		if kept += g.Findings; byProperty[g.Property] == nil {
+			properties = append(properties, g.Property)
+		}
+		byProperty[g.Property] = append(byProperty[g.Property], g)
+	}
+	if kept < found {
+		lines = append(lines, fmt.Sprintf("of %s, the %d that were kept:", words.Count(found, "finding"), kept))
+	}
+	for _, p := range properties {
+		n := 0
+		for _, g := range byProperty[p] {
+			n += g.Findings
+		}
+		lines = append(lines, fmt.Sprintf("%s of %s, in %s", words.Count(n, "finding"), plain.Clean(p),
+			words.Count(len(byProperty[p]), "group")))
+		for _, g := range byProperty[p] {
+			lines = append(lines, plain.Cut(fmt.Sprintf("  %d, first in run %d: %s", g.Findings, g.First,
+				plain.Clean(g.Text)), maxProblemText))
+			if file := cmp.Or(g.Page, g.Trace); file != "" {
+				lines = append(lines, "    "+plain.Clean(file))
+			}
+		}
+	}
+	return lines
 }

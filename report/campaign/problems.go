@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -30,7 +31,7 @@ func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s: %s", p.Severity, plain.Cut(plain.Clean(p.Text), maxProblemText)))
 		for i, place := range p.Places {
 			if i == maxPlaces {
-				lines = append(lines, fmt.Sprintf("  and %d more", len(p.Places)-i))
+				lines = append(lines, fmt.Sprintf("  and %d more%s", len(p.Places)-i, all))
 				break
 			}
 			lines = append(lines, "  at "+plain.Cut(plain.Clean(place), maxProblemText))
@@ -57,17 +58,34 @@ func (c *Campaign) Summary() string {
 		text = "nothing found: " + text
 	case text == "":
 		text = "nothing found"
+		if p := weak(c.Result.Problems()); p != nil {
+			why, _, _ := strings.Cut(p.Text, ": ") // the advice is in the list of problems
+			text += ", but " + plain.Cut(plain.Clean(why), maxProblemText)
+			others[p.Severity]--
+		}
 	}
 	more := ""
 	for _, s := range []string{lockstep.SeverityError, lockstep.SeverityWarning} {
 		if n := others[s]; n > 0 {
-			more += ", " + words.Count(n, string(s))
+			more += ", " + words.Count(n, s)
 		}
 	}
 	if more != "" {
 		text += "; also" + strings.TrimPrefix(more, ",")
 	}
 	return strings.ToUpper(string(verdict)) + " " + text
+}
+
+// weak returns the first problem because of which a campaign that found nothing says little.
+func weak(list []lockstep.Problem) *lockstep.Problem {
+	i := slices.IndexFunc(list, func(p lockstep.Problem) bool {
+		return p.Kind == lockstep.ProblemVacuousPart || p.Kind == lockstep.ProblemVacuousProperty ||
+			p.Kind == lockstep.ProblemIdle
+	})
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
 }
 
 // Failed reports whether one of the problems is an error.

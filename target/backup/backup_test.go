@@ -69,7 +69,7 @@ func TestEarlyAnswers(t *testing.T) {
 
 // The page shows the complete source of the target, and excerpts of this test.
 func TestPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/add-a-target.md")
+	text, err := os.ReadFile("../../docs/how-to/add-a-target.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(program), strings.Join(shown["backup.go"], "\n")); d != "" {
-		t.Errorf("docs/add-a-target.md (+) does not show backup.go (-):\n%s", d)
+		t.Errorf("docs/how-to/add-a-target.md (+) does not show backup.go (-):\n%s", d)
 	}
 	if lines := strings.Count(string(program), "\n"); lines >= 200 {
 		t.Errorf("backup.go has %d lines, the page promises less than 200", lines)
@@ -93,7 +93,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, part := range shown["backup_test.go"] {
 		if !strings.Contains(string(test), part) {
-			t.Errorf("docs/add-a-target.md shows another test:\n%s", part)
+			t.Errorf("docs/how-to/add-a-target.md shows another test:\n%s", part)
 		}
 	}
 }

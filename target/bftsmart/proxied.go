@@ -284,8 +284,9 @@ func (d *decoder) Next(data []byte) (p process.Packet, length int, err error) {
 		return p, 0, err
 	}
 	body := content(data[:length])
-	if name, _, _, err := object(body); err != nil || strings.HasPrefix(name, "bftsmart.statemanagement.") {
-		return p, length, nil
+	name, _, _, unread := object(body) // what cannot be read passes, too
+	if unread != nil || strings.HasPrefix(name, "bftsmart.statemanagement.") {
+		return p, length, nil //nolint:nilerr // see above
 	}
 	m, err := Decode(body)
 	if err != nil {

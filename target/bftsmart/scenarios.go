@@ -1,43 +1,46 @@
 package bftsmart
 
 import (
+	_ "embed" // the table counts the lines of the scenarios
 	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/published"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Case is one of the eight scenarios of the Netrix paper about BFT-SMaRt (Table 3 there), rebuilt from its description.
-// The paper's replica 3 is node 4 here.
-type Case struct {
-	Name string
-	// Help describes the case in one line.
-	Help string
-	// Build builds the scenario, with the published filters only or with our additional ones.
-	Build func(ours bool) *Scenario
-	// Published is the published number of successes in 100 iterations.
-	Published int
-	// Property is the property that a run violates, if the case is about a defect.
-	Property string
+// Cases are the eight scenarios of the Netrix paper about BFT-SMaRt (Table 3 there), rebuilt from their descriptions,
+// in the order of the paper. The paper's replica 3 is node 4 here.
+var Cases = []published.Case{
+	{Name: "DPropForP", Help: "a proposal of epoch 0 arrives in epoch 1", Build: DPropForP,
+		Filters: 2, States: 3, Lines: 60, Published: 81},
+	{Name: "DPropSame", Help: "a proposal arrives after votes to accept it", Build: DPropSame,
+		Filters: 2, States: 2, Lines: 40, Published: 100},
+	{Name: "DropWrite", Help: "all WRITE are lost: the leader changes", Build: DropWrite,
+		Filters: 1, States: 2, Lines: 30, Published: 100},
+	{Name: "DropWriteForP", Help: "WRITE to one replica are lost: the others decide", Build: DropWriteForP,
+		Filters: 1, States: 2, Lines: 33, Published: 89},
+	{Name: "ExpectNewEpoch", Help: "all proposals are lost: the leader changes", Build: ExpectNewEpoch,
+		Filters: 1, States: 2, Lines: 28, Published: 94},
+	{Name: "ExpectStop", Help: "a replica that cannot decide wants another leader", Build: ExpectStop,
+		Filters: 1, States: 2, Lines: 38, Published: 100},
+	{Name: "ByzLeaderChange", Help: "one replica votes late and one for garbage: the leader changes",
+		Build: ByzLeaderChange, Filters: 3, States: 2, Lines: 46, Published: 89},
+	{Name: "PrevEpochProposal", Help: "proposals of epoch 0 arrive in epoch 1, which decides", Build: PrevEpochProposal,
+		Filters: 2, States: 3, Lines: 53, Published: 99},
 }
 
-// Cases are the eight scenarios in the order of the paper.
-var Cases = []Case{
-	{"DPropForP", "a proposal of epoch 0 arrives in epoch 1", DPropForP, 81, ""},
-	{"DPropSame", "a proposal arrives after votes to accept it", DPropSame, 100, ""},
-	{"DropWrite", "all WRITE are lost: the leader changes", DropWrite, 100, ""},
-	{"DropWriteForP", "WRITE to one replica are lost: the others decide", DropWriteForP, 89, ""},
-	{"ExpectNewEpoch", "all proposals are lost: the leader changes", ExpectNewEpoch, 94, ""},
-	{"ExpectStop", "a replica that cannot decide wants another leader", ExpectStop, 100, ""},
-	{"ByzLeaderChange", "one replica votes late and one for garbage: the leader changes", ByzLeaderChange, 89, ""},
-	{"PrevEpochProposal", "proposals of epoch 0 arrive in epoch 1, which decides", PrevEpochProposal, 99, ""},
-}
+//go:embed scenarios.go
+var source string
+
+// Table measures the scenarios again.
+var Table = published.Table{Title: "BFT-SMaRt 0.0.8, JD's fork", Cases: Cases, Plan: Plan, Source: source}
 
 // Plan returns a campaign of a scenario: one request for each run, and the paper's strategy.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
@@ -204,17 +207,17 @@ func PrevEpochProposal(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// Defects are additional scenarios that show defects of this version. In both, no replica fails and no message is lost;
+// Defects are additional scenarios that show defects of this version. In them no replica fails and no message is lost;
 // messages are only late.
-var Defects = []Case{
-	{"LateVotes", "votes of epoch 0 arrive in epoch 1: replicas decide differently", LateVotes, 0, "agreement"},
-	{
-		"ExecutedTwice",
-		"one replica has decided when the leader changes: it executes a request twice",
-		ExecutedTwice,
-		0,
-		"validity",
-	},
+var Defects = []published.Case{
+	{Name: "LateVotes", Help: "votes of epoch 0 arrive in epoch 1: replicas decide differently", Build: LateVotes},
+	{Name: "ExecutedTwice", Help: "one replica has decided when the leader changes: it executes a request twice",
+		Build: ExecutedTwice},
+}
+
+// Violates returns the property that runs of a defect's scenario violate, or nothing for the other scenarios.
+func Violates(name string) string {
+	return map[string]string{"LateVotes": "agreement", "ExecutedTwice": "validity"}[name]
 }
 
 // LateVotes withholds all WRITE of epoch 0 until all replicas have changed to epoch 1, where the new leader has

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/kit/published"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -23,19 +24,19 @@ var (
 )
 
 // file returns the path of the recorded run of a case.
-func file(c bftsmart.Case) string { return filepath.Join("testdata", c.Name+".trace") }
+func file(c published.Case) string { return filepath.Join("testdata", c.Name+".trace") }
 
 // checked returns a plan for one run that fails if the scenario does not succeed.
-func checked(c bftsmart.Case) lockstep.Plan {
+func checked(c published.Case) lockstep.Plan {
 	return bftsmart.Plan(c.Build(true).MustSucceed(), 1, *seed)
 }
 
 // shows reports whether a run shows what its case is about: a success, or a finding if the case is about a defect.
-func shows(c bftsmart.Case, o trace.Outcome) bool {
-	if c.Property == "" {
+func shows(c published.Case, o trace.Outcome) bool {
+	if bftsmart.Violates(c.Name) == "" {
 		return o.Verdict == trace.Pass
 	}
-	return o.Finding != nil && o.Finding.Property == c.Property
+	return o.Finding != nil && o.Finding.Property == bftsmart.Violates(c.Name)
 }
 
 // With -args -store . the test records a run of each scenario.

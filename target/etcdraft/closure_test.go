@@ -17,7 +17,7 @@ import (
 // append may therefore arrive after its receiver has answered an earlier append of the same term. The figures are
 // those of the page.
 func TestRoundsOfRaft(t *testing.T) {
-	page.Section(t, "../../docs/reports.md", "late messages", func(w io.Writer) error {
+	page.Section(t, "../../docs/evidence/late-messages.md", "late messages", func(w io.Writer) error {
 		for _, layers := range []bool{false, true} {
 			share, m := lateness(t, layers)
 			if layers != (share.Formed > 0) ||

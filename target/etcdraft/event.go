@@ -27,7 +27,19 @@ func (c Cluster) roles() []string {
 }
 
 // Message is the content of a message, in a form that all versions of the library share. [lockstep.Run.Body] returns
-// it.
+// it, so that conditions and actions of scenarios can refer to its fields:
+//
+//	scenario.Body("an entry of term 2", func(m etcdraft.Message) bool { return m.Term == 2 && len(m.Entries) > 0 })
+//
+// The fields have the names and the meaning of those of the library's own message:
+//
+//	From                         lockstep.Node
+//	Type                         the type, with the library's name as text
+//	Term, LogTerm, Index, Commit uint64
+//	Reject                       bool
+//	Hint                         uint64
+//	Entries                      []raftspec.Entry
+//	Snapshot                     with Index, Term, Conf and Data
 type Message = raftlib.Content
 
 // Crashed describes the operation that a crash interrupted and the writes that it kept.

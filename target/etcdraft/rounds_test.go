@@ -29,7 +29,7 @@ var compared = []struct {
 // TestDefaults compares strategies with their defaults, and two with an option. The page shows the runs of 500 that
 // find a fault, and the findings by step.
 func TestDefaults(t *testing.T) {
-	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
+	page.Section(t, "../../docs/evidence/default-strategies.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
 		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp",
 			"pctcp:fair=true", "pos", "queues", "delay", "partition"} {

@@ -13,10 +13,28 @@ var (
 	Safety = lockstep.Spec(raftspec.Safety)
 	// Linearizability checks that the clients' operations on the replicated map are linearizable.
 	Linearizability = kv.Linearizable
-	// Everything combines all specs. A settling stage of 2000 steps is enough to check liveness, for three nodes and
+	// Causes are the specs that only voters campaign and count, and that a node gives one vote in a term. Everything
+	// does without them: what they find violates a property of it later, if other nodes are unlucky.
+	Causes = spec.All(raftspec.Membership, raftspec.Votes{Of: vote})
+	// Everything combines all specs but Causes. A settling stage of 2000 steps is enough to check liveness, for three nodes and
 	// the default workload.
 	Everything = spec.All(raftspec.Everything, Linearizability)
 )
+
+// vote is the vote that a message states.
+func vote(run *lockstep.Run, m *trace.Message) (raftspec.Vote, bool) {
+	if m.Type != "MsgVote" && m.Type != "MsgVoteResp" || m.Copy != 0 {
+		return raftspec.Vote{}, false
+	}
+	content, ok := run.Body(m.ID).(Message)
+	if !ok || content.Reject {
+		return raftspec.Vote{}, false
+	}
+	if m.Type == "MsgVote" {
+		return raftspec.Vote{Voter: m.From, Candidate: m.From, Term: content.Term}, true
+	}
+	return raftspec.Vote{Voter: m.From, Candidate: m.To, Term: content.Term}, true
+}
 
 // Follows is the leader that a node currently follows.
 func (d *Deployment) Follows(n lockstep.Node) lockstep.Node { return d.node(n).lead }

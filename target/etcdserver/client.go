@@ -40,10 +40,12 @@ type clients struct {
 	watches  int                      // opened so far
 	holds    int                      // leases requested so far
 	reads    int                      // of several keys, so far
+	txns     int                      // so far
 	fills    int                      // so far
 	rights   *rights
 	seats    *seats
 	doors    map[lockstep.Node]*clientv3.Client // of members that are ready, where members change
+	ids      map[uint64]lockstep.Node           // of members, for reads that are redirected
 }
 
 // task is an operation of a client, or a task of a watcher or operator.
@@ -56,7 +58,8 @@ type task struct {
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.all()), under: map[lockstep.Node][]task{},
-		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{}}
+		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{},
+		ids: map[uint64]lockstep.Node{}}
 	s.kv.Begin(w.Rand(1000), w)
 	s.tasks = s.allTasks()
 	var list []operator.Task
@@ -134,7 +137,7 @@ func (s *clients) again(t task) {
 func (s *clients) operate(n *bubble.Node, client *clientv3.Client, t task) {
 	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
-	a, err := s.do(ctx, client, t.op)
+	a, err := s.do(ctx, n, client, t.op)
 	if errors.Is(err, rpctypes.ErrNoSpace) {
 		awaitSpace(n, client)
 	}
@@ -184,11 +187,22 @@ type answer struct {
 }
 
 // do performs an operation at a member.
-func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
+func (s *clients) do(
+	ctx context.Context,
+	n *bubble.Node,
+	client *clientv3.Client,
+	o *kv.Op,
+) (a answer, err error) {
 	key := kv.KeyName(o.Key)
 	switch {
 	case o.Txn:
 		return both(ctx, client, o)
+	case o.Kind == kv.Get && s.cluster.Redirected:
+		got, err := s.redirected(ctx, n, client, key)
+		if err != nil {
+			return a, err
+		}
+		a.Value, a.OK = value(got), true
 	case o.Kind == kv.Get && s.cluster.Serializable:
 		got, err := client.Get(ctx, key, clientv3.WithSerializable())
 		if err != nil {
@@ -220,6 +234,39 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 		return cas(ctx, client, o)
 	}
 	return a, nil
+}
+
+// know records the ID of a member.
+func (s *clients) know(id uint64, n lockstep.Node) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.ids[id] = n
+}
+
+// redirected reads a key at the leader that a member knows, from the member's own node: the connection is lost where
+// the member cannot reach the leader.
+func (s *clients) redirected(
+	ctx context.Context,
+	n *bubble.Node,
+	client *clientv3.Client,
+	key string,
+) (*clientv3.GetResponse, error) {
+	status, err := client.Status(ctx, client.Endpoints()[0])
+	if err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	at, known := s.ids[status.Leader]
+	s.mutex.Unlock()
+	if !known {
+		return nil, errors.New("the member knows no leader")
+	}
+	leader, err := connect(n, s.cluster.root(), address(at, clientPort))
+	if err != nil {
+		return nil, err
+	}
+	defer leader.Close()
+	return leader.Get(ctx, key, clientv3.WithSerializable())
 }
 
 // puts records that an operation has set keys at a revision, in the order in which watches deliver the keys.

@@ -43,6 +43,10 @@ type Cluster struct {
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,cas:1,delete:1,txn:1"`
 	// Serializable makes reads serializable: members answer from their own replica, which may be stale.
 	Serializable bool `help:"reads are serializable: a member answers from its own replica"`
+	// Redirected makes members redirect reads to the leader that they know, which answers from its own replica: the
+	// mode "consistent" of etcd's first API, see Fig. 1 (right) of "Why Is Random Testing Effective for Partition
+	// Tolerance Bugs?".
+	Redirected bool `help:"a member redirects a read to the leader that it knows, which answers from its own replica"`
 
 	// Watchers is the number of clients that watch, every second one all keys. They reopen a watch that ends. The
 	// strategy chooses the member of each watch.
@@ -83,6 +87,9 @@ type Cluster struct {
 	Users int `help:"users whose rights the operator grants and revokes; if not 0, authentication is enabled" range:"0..8"`
 	// Readers is the number of clients that read several keys at once, now or at an earlier revision.
 	Readers int `help:"clients that read several keys at once, now or at an earlier revision" range:"0..8"`
+	// Transactors is the number of clients with transactions over several keys. Half of the transactions are one
+	// request. The others first read, and then write if the keys that they read are unchanged.
+	Transactors int `help:"clients with transactions over several keys" range:"0..8"`
 	// Previous makes watches deliver the value of a key before each change.
 	Previous bool `help:"watches deliver the value of a key before each change"`
 	// Fragments makes members split watch responses that do not fit into a short answer.
@@ -95,6 +102,8 @@ type Cluster struct {
 	// Failpoints are places in the server where goroutines sometimes pause and nodes crash; only the target
 	// etcdserver-failpoints has any.
 	Failpoints string `help:"failpoints where the server sometimes pauses, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01; only in the target etcdserver-failpoints"`
+
+	bubble.FaultOptions
 }
 
 // root is the name of clients that may do everything, with authentication enabled.
@@ -118,6 +127,9 @@ func (c Cluster) check() error {
 	}
 	if _, err := failpoints(c.Failpoints, failpoint.Names()); err != nil {
 		return err
+	}
+	if c.Redirected && (c.Serializable || c.Changes > 0 || c.Failover > 0) {
+		return fmt.Errorf("etcdserver: redirected needs members that stay, and excludes serializable, changes and failover")
 	}
 	if (c.Spares > 0) != (c.Changes > 0) {
 		return fmt.Errorf(
@@ -165,6 +177,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Grace: grace,
 			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
+		FaultOptions: c.FaultOptions, Settings: settings,
 		Process: bubble.Process{Serial: true},
 		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}
@@ -201,6 +214,8 @@ func title() string {
 	switch {
 	case len(failpoint.Names()) > 0:
 		return "etcdserver-failpoints"
+	case strings.HasSuffix(target.ThisBuild(), "~unchecked"):
+		return "etcdserver-unchecked"
 	case strings.HasPrefix(Version(), "v0.5"):
 		return "etcdserver-3.4"
 	}

@@ -77,7 +77,10 @@ func plain(t *testing.T) *clientv3.Client {
 	}
 	t.Cleanup(server.Close)
 	<-server.Server.ReadyNotify()
-	client, err := connect("", "http://"+server.Clients[0].Addr().String())
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{server.Clients[0].Addr().String()},
+		Logger:    zap.NewNop(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

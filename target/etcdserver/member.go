@@ -17,7 +17,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
@@ -78,6 +77,7 @@ func start(n *bubble.Node, c Cluster) error {
 		}
 		time.Sleep(time.Second)
 	}
+	clients.know(m.id(), n.Self())
 	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
 	for {
 		if err := m.report(n, n.Incarnation(), clients); err != nil {
@@ -93,10 +93,10 @@ func start(n *bubble.Node, c Cluster) error {
 
 // visit runs a node that has only clients: they know all members, and turn to another when one fails.
 func (s *clients) visit(n *bubble.Node) error {
-	client, err := connect(s.cluster.root(), s.members()...)
+	client, err := connect(n, s.cluster.root(), s.members()...)
 	for err != nil && s.cluster.Users > 0 && n.Context().Err() == nil {
 		time.Sleep(time.Second)
-		client, err = connect(s.cluster.root(), s.members()...)
+		client, err = connect(n, s.cluster.root(), s.members()...)
 	}
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func end(server *embed.Etcd) {
 
 // ready is called when the server is ready.
 func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
-	if m.client, err = connect(c.root(), address(n.Self(), clientPort)); err != nil {
+	if m.client, err = connect(n, c.root(), address(n.Self(), clientPort)); err != nil {
 		return err
 	}
 	n.OnStop(func() { _ = m.client.Close() })
@@ -204,8 +204,8 @@ func (m *member) stopped() bool {
 }
 
 // connect makes a client of members at addresses; the client has a name if authentication is enabled.
-func connect(name string, to ...string) (*clientv3.Client, error) {
-	conf := clientv3.Config{Endpoints: to, Logger: zap.NewNop()}
+func connect(n *bubble.Node, name string, to ...string) (*clientv3.Client, error) {
+	conf := clientv3.Config{Endpoints: to, Logger: zap.NewNop(), DialOptions: logged(n)}
 	if name != "" {
 		conf.Username, conf.Password, conf.DialTimeout = name, name, timeout
 	}
@@ -252,9 +252,7 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if at.number > 0 {
 		conf.Dir += fmt.Sprint(at.number)
 	}
-	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(
-		zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)),
-	)
+	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger(n))
 	if c.Snapshots > 0 {
 		conf.SnapshotCount = uint64(c.Snapshots)
 		set(conf, uint64(c.Snapshots), "SnapshotCatchUpEntries")
@@ -274,6 +272,7 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if c.Checks > 0 {
 		check(conf, c.Checks)
 	}
+	reconfigure(conf, n.Setting())
 	conf.BcryptCost = bcrypt
 	set(conf, progress, "ExperimentalWatchProgressNotifyInterval", "WatchProgressNotifyInterval")
 	set(conf, urls(n.Self(), at.port()), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")
@@ -290,6 +289,21 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	}
 	conf.InitialCluster = strings.Join(all, ",")
 	return conf, nil
+}
+
+// settings is the number of configurations besides the usual one.
+const settings = 3
+
+// reconfigure makes a configuration another one, as operators change it in a rolling restart.
+func reconfigure(conf *embed.Config, setting int) {
+	switch setting {
+	case 1:
+		conf.PreVote = !conf.PreVote
+	case 2:
+		conf.TickMs, conf.ElectionMs = 2*conf.TickMs, 2*conf.ElectionMs
+	case 3:
+		conf.SnapshotCount = max(1, conf.SnapshotCount/2)
+	}
 }
 
 // check makes members compare their stores at their start and at this interval.

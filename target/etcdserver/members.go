@@ -231,7 +231,7 @@ func wait(n *bubble.Node, moved <-chan struct{}, long time.Duration) {
 
 // present asks for the list of members, for a member that starts with a seat; empty if no member answers.
 func (s *clients) present(n *bubble.Node, at *seat) string {
-	client, err := connect(s.cluster.root(), s.members()...)
+	client, err := connect(n, s.cluster.root(), s.members()...)
 	if err != nil {
 		return ""
 	}

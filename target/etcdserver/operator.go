@@ -51,6 +51,9 @@ func (s *clients) allTasks() (list []operatorTask) {
 	for i := range c.Readers {
 		always(fmt.Sprint("read ", i+1), withTimeout(s.read))
 	}
+	for i := range c.Transactors {
+		always(fmt.Sprint("transact ", i+1), s.transactor(i+1))
+	}
 	if c.Quota > 0 {
 		always("fill", withTimeout(s.fill))
 		always("relieve", withTimeout(s.relieve))

@@ -82,6 +82,7 @@ var Everything = spec.All(
 	),
 	spec.With(Permitted, "users"),
 	spec.With(Snapshots, "readers"),
+	spec.With(Transactions, "transactors"),
 	spec.With(FullRefuse, "quota"),
 	spec.With(Sound, "checks"),
 )
@@ -89,10 +90,16 @@ var Everything = spec.All(
 // Settle is the length of a settling stage in which durability can be checked, for three members.
 const Settle = 6000
 
+// Usual is the target's default strategy: members crash and links are cut about five times a run each.
+const Usual = "walk:deliver=600,wait=120,request=60,cut=1,heal=2,crash=1,restart=4,steps=3000"
+
 // Targets is the server in the version of this build.
 var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time",
 	Cluster{}, Everything).
-	Settled(Settle)}
+	Settled(Settle).Explored(Usual).WithScript(Script).
+	WithCampaign("power=0.5", "snapshots=20", "batch=5", "clients=4", "requests=25",
+		"mix=put:4,get:3,cas:2,delete:2,txn:2", "watchers=3", "compactions=20", "defragmentations=4", "backups=4",
+		"leases=4", "holders=1", "readers=1", "transfers=4")}
 
 // equal compares stores.
 type equal struct {

@@ -257,7 +257,7 @@ func (s *clients) login(n *bubble.Node, u int) (*clientv3.Client, error) {
 	if u > 0 {
 		name = user(u)
 	}
-	client, err := connect(name, s.near(n))
+	client, err := connect(n, name, s.near(n))
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,17 @@ func TestCampaigns(t *testing.T) {
 	}
 }
 
+// A node gives one vote in a term, through crashes and slow writes of the vote.
+func TestOneVote(t *testing.T) {
+	for _, c := range []Cluster{{}, {Slow: 0.5, NoPreVote: true}} {
+		plan := lockstep.Plan{System: c, Strategy: strategies()[0], Spec: OneVote, Runs: 100, Seed: 7}
+		r := enginetest.Explore(t, plan)
+		if f := r.First(); f != nil || r.Checked[0].N < 300 {
+			t.Errorf("%d votes, %+v", r.Checked[0].N, f)
+		}
+	}
+}
+
 // Without the overlay the runtime decides the order of goroutines and the choice among ready cases of a select. The
 // test logs the share of reproducible runs.
 func TestRepetition(t *testing.T) {

@@ -64,6 +64,8 @@ type Cluster struct {
 	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
 	// the mutant of its run; see package mutants.
 	Mutant string `help:"mutant of the library that must be active; empty: any" trust:"harmless"`
+
+	bubble.FaultOptions
 }
 
 // None as Cluster.Clients means no clients.
@@ -135,16 +137,16 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	template := c.bootstrapped()
 	cluster := bubble.Cluster{
 		Name: "hashicorpraft", Build: Version(), Options: given.options(), Nodes: c.Nodes,
-		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
-		Start:   func(n *bubble.Node) error { return start(n, c, template) },
-		Roles:   []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
-		Disk:    bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Begin: func(w *bubble.World) { w.Value = newClients(c, w) },
+		Start: func(n *bubble.Node) error { return start(n, c, template) },
+		Roles: []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
+		Disk:  bubble.DiskModel{Slow: c.Slow, Longest: c.Disk}, FaultOptions: c.FaultOptions,
 		Network: bubble.Messages{Types: messageTypes, Text: func(body any) string { return body.(*packet).String() }},
 		// The library draws timeouts from the global source of math/rand.
 		Process: bubble.Process{
 			Serial: true,
-			Seed:   func(seed uint64) { rand.Seed(int64(seed)) },
-		}, //nolint:staticcheck // it is what the library draws from
+			Seed:   func(seed uint64) { rand.Seed(int64(seed)) }, //nolint:staticcheck // the library draws from it
+		},
 	}
 	if c.TCP {
 		cluster.Network = bubble.Sockets{Decode: wire.Each(decode)}
@@ -189,10 +191,10 @@ func Version() string {
 }
 
 // config is the library's configuration for a node.
-func (c Cluster) config(self lockstep.Node) *raft.Config {
+func (c Cluster) config(n *bubble.Node) *raft.Config {
 	conf := raft.DefaultConfig()
-	conf.LocalID = id(self)
-	conf.Logger = silence
+	conf.LocalID = id(n.Self())
+	conf.Logger = logOf(n)
 	conf.BatchApplyCh = c.Batch
 	conf.ShutdownOnRemove = false
 	configurePreVote(conf, !c.NoPreVote)

@@ -12,7 +12,27 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
+// serverLog is the logger of a node. A recorded run keeps its lines.
+type serverLog struct {
+	hclog.Logger // which is off
+	node         *bubble.Node
+}
+
+func logOf(n *bubble.Node) hclog.Logger { return serverLog{silence, n} }
+
 var silence = hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
+
+// Debug logs a line.
+func (l serverLog) Debug(text string, values ...any) { l.node.LogPairs(bubble.Debug, text, values...) }
+
+// Info logs a line.
+func (l serverLog) Info(text string, values ...any) { l.node.LogPairs(bubble.Info, text, values...) }
+
+// Warn logs a line.
+func (l serverLog) Warn(text string, values ...any) { l.node.LogPairs(bubble.Warn, text, values...) }
+
+// Error logs a line.
+func (l serverLog) Error(text string, values ...any) { l.node.LogPairs(bubble.Error, text, values...) }
 
 // replica is one incarnation of a node.
 type replica struct {
@@ -40,7 +60,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 		return err
 	}
 	n.OnStop(closed)
-	server, err := raft.NewRaft(c.config(n.Self()), r.machine, r.disk, r.disk, r.disk, trans)
+	server, err := raft.NewRaft(c.config(n), r.machine, r.disk, r.disk, r.disk, trans)
 	if err != nil {
 		return err
 	}
@@ -90,7 +110,7 @@ func (r *replica) stateText() func() string {
 // transport is Lockstep's transport, or the library's for TCP.
 func (r *replica) transport(n *bubble.Node, c Cluster) (raft.Transport, func(), error) {
 	if c.TCP {
-		t, err := raft.NewTCPTransportWithLogger(string(c.at(n.Self())), nil, 3, c.Timeout, silence)
+		t, err := raft.NewTCPTransportWithLogger(string(c.at(n.Self())), nil, 3, c.Timeout, logOf(n))
 		if err != nil {
 			return nil, nil, err
 		}

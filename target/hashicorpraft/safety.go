@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
@@ -23,6 +25,10 @@ var (
 	PreVote = spec.OnEvent("pre-vote", EventPreVote, preVote)
 	// Safety combines the properties of the Raft paper, durability to the extent that events show it, and PreVote.
 	Safety = spec.All(raftspec.Safety|raftspec.Durability, PreVote)
+	// OneVote is the spec that a node gives one vote in a term, also if it crashes in between. It looks at messages,
+	// so it needs Lockstep's transport. Everything does without it: what it finds violates election safety later, if
+	// other nodes are unlucky.
+	OneVote = lockstep.Spec(raftspec.Votes{Of: vote})
 	// Linearizability checks that the clients' operations on the replicated map are linearizable.
 	Linearizability = kv.Linearizable
 	// Live is the spec that there is a leader at the end of a settling stage of at least 40 seconds of virtual time.
@@ -36,6 +42,20 @@ var (
 	// Everything combines the specs above except NoGhosts.
 	Everything = spec.All(Safety, Linearizability, Live, Stable)
 )
+
+// vote is the vote that a message states. A request is none: the library sends it before its own vote is durable, and
+// counts that vote only then.
+func vote(run *lockstep.Run, m *trace.Message) (raftspec.Vote, bool) {
+	p, _ := run.Body(m.ID).(*packet)
+	if p == nil {
+		return raftspec.Vote{}, false
+	}
+	b, is := p.Body.(*raft.RequestVoteResponse)
+	if !is || !b.Granted {
+		return raftspec.Vote{}, false
+	}
+	return raftspec.Vote{Voter: m.From, Candidate: m.To, Term: b.Term}, true
+}
 
 // preVote checks every response to a pre-vote.
 func preVote(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {

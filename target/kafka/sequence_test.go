@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
-	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
+	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -198,7 +198,7 @@ func TestMeasured(t *testing.T) {
 			continue
 		}
 		c.StartTimeout = 5 * time.Minute
-		o, spent := &tally{t: t}, &servertest.Spent{}
+		o, spent := &tally{t: t}, &process.Times{}
 		result, err := lockstep.Explore(
 			t.Context(),
 			lockstep.Plan{

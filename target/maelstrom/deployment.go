@@ -30,7 +30,10 @@ type deployment struct {
 	open     map[int64]*Op // by the number of the request message
 	asked    int64
 	at       positions // of the client of a log
-	now      time.Time
+	began    time.Time
+	now      time.Duration // of the clocks that programs have taken
+	lives    []int         // of each node
+	seed     uint64
 	reads    int // rounds of final reads that were offered
 }
 
@@ -38,13 +41,17 @@ type deployment struct {
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.stop()
 	d.bodies, d.services, d.open, d.asked, d.at = d.bodies[:0], newServices(), map[int64]*Op{}, 0, positions{}
-	d.now, d.reads = time.Now(), 0
+	d.began, d.now, d.reads, d.seed = time.Now(), 0, 0, seed
+	d.lives = make([]int, d.cluster.Nodes)
 	d.nodes = make([]*program, d.cluster.Nodes)
 	dir, err := d.place.Dir()
 	if err != nil {
 		return err
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "nodes")); err != nil {
+		return err
+	}
+	if err := writeShim(filepath.Join(dir, "python")); err != nil {
 		return err
 	}
 	for i := range d.nodes {
@@ -78,7 +85,8 @@ func (d *deployment) boot(i int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	d.nodes[i], err = start(d.cluster.Bin, dir)
+	d.lives[i]++
+	d.nodes[i], err = start(d.cluster.Bin, dir, filepath.Join(root, "python"), d.now, seedOf(d.seed, i, d.lives[i]))
 	return err
 }
 
@@ -93,6 +101,9 @@ func (d *deployment) welcome(i int, out *lockstep.Outbox) error {
 	}
 	if err := d.ask(i, map[string]any{"type": "init", "node_id": nodeName(i), "node_ids": ids}, out); err != nil {
 		return err
+	}
+	if err := d.nodes[i].clock.look(); err != nil {
+		return d.inconclusive(i, err)
 	}
 	if d.work.topology {
 		return d.ask(i, map[string]any{"type": "topology", "topology": d.topology()}, out)
@@ -238,9 +249,13 @@ func (d *deployment) answered(from lockstep.Node, m packet, h head, out *lockste
 // Do performs a step.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	err := d.do(ctx, s, out)
-	if err == nil && !d.cluster.Exact {
+	switch {
+	case err != nil:
+	case d.takesClock():
+		out.Advance(trace.Time(d.now))
+	case !d.cluster.Exact:
 		err = d.overhear(out)
-		out.Advance(trace.Time(time.Since(d.now)))
+		out.Advance(trace.Time(time.Since(d.began)))
 	}
 	return err
 }
@@ -252,7 +267,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Request:
 		return d.request(s, out)
 	case trace.Crash:
-		d.nodes[s.Node-1].Kill()
+		d.nodes[s.Node-1].kill()
 		d.nodes[s.Node-1] = nil
 	case trace.Restart:
 		if err := d.boot(int(s.Node - 1)); err != nil {
@@ -265,14 +280,40 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	return nil
 }
 
-// wait lets time pass, for programs that have a clock, and offers the final reads.
+// wait lets time pass, by the clocks that programs have taken or in real time, and offers the final reads.
 func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
-	if !d.cluster.Exact {
+	switch {
+	case d.takesClock():
+		if err := d.advance(long, out); err != nil {
+			return err
+		}
+	case !d.cluster.Exact:
 		if err := process.Sleep(ctx, long); err != nil {
 			return err
 		}
 	}
 	d.finalReads(out)
+	return nil
+}
+
+// advance moves the clocks of all nodes. Sleepers whose deadline comes meanwhile continue one after the other, and the
+// next one when the program is quiescent.
+func (d *deployment) advance(long time.Duration, out *lockstep.Outbox) error {
+	d.now += long
+	for i, p := range d.nodes {
+		if p == nil {
+			continue
+		}
+		for there := false; !there; {
+			var err error
+			if there, err = p.clock.advance(d.now, d.cluster.Timeout); err != nil {
+				return d.inconclusive(i, err)
+			}
+			if err := d.await(i, out); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -347,7 +388,7 @@ func (d *deployment) Capabilities() lockstep.Capabilities {
 func (d *deployment) stop() {
 	for i, p := range d.nodes {
 		if p != nil {
-			p.Kill()
+			p.kill()
 			d.nodes[i] = nil
 		}
 	}

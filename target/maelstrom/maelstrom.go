@@ -4,7 +4,8 @@
 //
 // A node is quiescent when it has read all its input and all its threads sleep (package
 // target/maelstrom/internal/asleep). On platforms that cannot detect this, silence for a while counts as quiescence.
-// Clocks are the program's own: they run in Wait steps.
+// Programs in Python get the tester's clock and random numbers. Other programs have the machine's clock, which runs in
+// Wait steps.
 //
 // This package provides the services of Maelstrom (lin-kv, seq-kv, lww-kv, lin-tso). A message to a service is a
 // message of the node to itself, and the service acts when it is delivered.
@@ -37,7 +38,7 @@ type Cluster struct {
 	Topology string `help:"the neighbors of nodes in the workload broadcast: grid, line or total" oneof:"grid line total"`
 	// Crash allows crashes and restarts of nodes. Most programs keep all state in memory.
 	Crash bool `help:"nodes may be killed, and restart with only the data on their disks"`
-	// Exact declares that the program has no clock, no draws and no races of its own.
+	// Exact declares that the program has no clock, no draws and no races of its own, besides those that it gets.
 	Exact bool `help:"the program has no clock, random draw or race, so that runs are deterministic"`
 	// Pace is the duration of a step in which time passes.
 	Pace time.Duration `help:"duration of a step in which time passes; 0s: 20ms" zero:"20ms"`

@@ -50,11 +50,12 @@ const longestLine = 4 << 20
 type program struct {
 	*child.Spoken
 	watcher *asleep.Watcher
+	clock   *clock
 	line    []byte // an incomplete line
 }
 
-// start starts the program of a node.
-func start(command, dir string) (*program, error) {
+// start starts the program of a node, with a clock that shows now.
+func start(command, dir, shim string, now time.Duration, seed uint64) (*program, error) {
 	words := strings.Fields(command)
 	if strings.ContainsAny(words[0], "/\\") { // the path is not relative to the node's directory
 		path, err := filepath.Abs(words[0])
@@ -72,11 +73,23 @@ func start(command, dir string) (*program, error) {
 	}
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = dir
-	c, err := child.Speak(cmd)
+	clock, err := newClock(cmd, shim, now, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &program{Spoken: c, watcher: asleep.New(c.Pid())}, nil
+	c, err := child.Speak(cmd)
+	clock.started()
+	if err != nil {
+		clock.close()
+		return nil, err
+	}
+	return &program{Spoken: c, watcher: asleep.New(c.Pid()), clock: clock}, nil
+}
+
+// kill kills the program.
+func (p *program) kill() {
+	p.Kill()
+	p.clock.close()
 }
 
 // write sends a message to the node.

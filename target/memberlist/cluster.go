@@ -3,7 +3,6 @@ package memberlist
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"slices"
 	"strings"
@@ -27,6 +26,8 @@ type Cluster struct {
 	NoRejoin bool `help:"nodes do not contact missing members again"`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1" range:"0..1"`
+
+	bubble.FaultOptions
 }
 
 // rejoin is the interval at which a node contacts missing members.
@@ -35,7 +36,7 @@ const rejoin = 5 * time.Second
 func (c Cluster) bubble() bubble.Cluster {
 	return bubble.Cluster{Name: "memberlist", Options: target.Changed(c, Cluster{}), Nodes: target.Fill(c).Nodes,
 		Network: bubble.Sockets{Split: c.Split, Decode: wire.Each(decode)}, Pace: time.Second,
-		Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
+		FaultOptions: c.FaultOptions, Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
 }
 
 // Describe describes the cluster and its capabilities.
@@ -60,7 +61,7 @@ func start(n *bubble.Node, again bool) error {
 	c.Name, c.BindAddr, c.AdvertiseAddr, c.BindPort, c.AdvertisePort = name(n.Self()), "0.0.0.0", address(n.Self()),
 		port, port
 	c.EnableCompression = false // so that messages have names
-	c.Logger = log.New(io.Discard, "", 0)
+	c.Logger = log.New(n.LogWriter(bubble.Info), "", 0)
 	c.Events = changes{n}
 	list, err := memberlist.Create(c)
 	if err != nil {

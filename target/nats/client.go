@@ -203,7 +203,7 @@ func (s *clients) operate(n *bubble.Node, to door, o *kv.Op) {
 	defer cancel()
 	a, err := s.do(ctx, to.conn, o)
 	if untouched(o, err) {
-		wait(n, pause)
+		wait(n)
 	}
 	s.ended(n, o, a, err)
 }
@@ -222,6 +222,9 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 		return // see forget
 	}
 	s.under[n.Self()] = without(s.under[n.Self()], o)
+	if err != nil {
+		n.Log(trace.LogClient, "", func() string { return o.String() + answered(err) })
+	}
 	switch {
 	case err == nil && a.seq > 0:
 		s.acknowledged(n, o, a.seq)

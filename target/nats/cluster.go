@@ -33,8 +33,6 @@ type Cluster struct {
 	Power float64 `help:"share of crashes with a power failure, 0 to 1" range:"0..1"`
 	// Sync is the maximum duration of a file sync; 0 means 10ms.
 	Sync time.Duration `help:"maximum duration of a file sync; 0: 10ms" zero:"10ms" range:"0s.."`
-	// Pause is the maximum duration of a step pause, in which a server is paused; 0 means 20s.
-	Pause time.Duration `help:"maximum time that a server is paused in a step pause; 0: 20s" zero:"20s" range:"0s.."`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
 
@@ -78,6 +76,9 @@ type Cluster struct {
 	Sources bool `help:"add a stream with each key of the stream as a separate source, and with as many replicas"`
 	// Sockets makes clients use the network of the run, and connect to the next server first.
 	Sockets bool `help:"clients connect to servers over the network, so that the engine controls their messages, too"`
+
+	// FaultOptions has a MaxPause of 20s unless another one is set.
+	bubble.FaultOptions
 }
 
 // filled is the cluster with its defaults, some of which depend on other options.
@@ -141,7 +142,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Grace: grace,
 			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
-		Faults:  bubble.Faults{Pause: c.Pause},
+		Faults: bubble.Faults{Pause: 20 * time.Second}, FaultOptions: c.FaultOptions,
 		Process: bubble.Process{Serial: true, Seed: func(uint64) { resetProcess() }},
 		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}

@@ -63,6 +63,7 @@ func serve(n *bubble.Node, c Cluster, clients *clients) error {
 		s.Shutdown()
 		s.WaitForShutdown()
 	})
+	s.SetLogger(serverLog{n}, false, false)
 	s.Start()
 	conn, err := connect(n, c, s)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *clients) perform(n *bubble.Node, to door, task int) {
 		}
 	case stepDown:
 		for _, name := range s.cluster.streams() {
-			if request(ctx, to.conn, "STREAM.LEADER.STEPDOWN."+name, nil) == nil {
+			if ask(ctx, n, to.conn, "STREAM.LEADER.STEPDOWN."+name, nil) == nil {
 				n.Emit(EventStepDown, name)
 			}
 		}
@@ -82,7 +82,7 @@ func (s *clients) perform(n *bubble.Node, to door, task int) {
 func (s *clients) drop(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, d *Drop, how string) {
 	d.ID = d.String()
 	n.Emit(EventDropping, d)
-	if request(ctx, conn, how, map[string]uint64{"seq": d.Seq}) == nil {
+	if ask(ctx, n, conn, how, map[string]uint64{"seq": d.Seq}) == nil {
 		n.Emit(EventDropped, d)
 	}
 }
@@ -155,7 +155,7 @@ func (s *clients) moveReplica(n *bubble.Node, to door) {
 	s.moves(name)
 	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
-	err := request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
+	err := ask(ctx, n, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
 	switch wrong := (*jetstream.APIError)(nil); {
 	case is(err, noPeer):
 		s.moves("") // there is no replica to move
@@ -167,7 +167,7 @@ func (s *clients) moveReplica(n *bubble.Node, to door) {
 		return
 	}
 	n.Emit(EventMove, name)
-	for i := 0; i < attempts && !s.cluster.UncheckedMoves && !s.healthy(n.Context(), to.conn) && wait(n, pause); i++ {
+	for i := 0; i < attempts && !s.cluster.UncheckedMoves && !s.healthy(n.Context(), to.conn) && wait(n); i++ {
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *clients) change(n *bubble.Node, to door) bool {
 			}
 			s.done(n.Self())
 		}
-		if !wait(n, pause) {
+		if !wait(n) {
 			return false
 		}
 	}
@@ -227,10 +227,10 @@ func (s *clients) done(n lockstep.Node) {
 	}
 }
 
-// wait waits for some time, and reports whether the server is still running.
-func wait(n *bubble.Node, long time.Duration) bool {
+// wait waits before the next attempt, and reports whether the server is still running.
+func wait(n *bubble.Node) bool {
 	select {
-	case <-time.After(long):
+	case <-time.After(pause):
 		return true
 	case <-n.Context().Done():
 		return false
@@ -319,7 +319,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 	name := s.name(n.Self())
 	for n.Alive() {
 		ctx, cancel := context.WithTimeout(n.Context(), timeout)
-		err := request(ctx, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
+		err := ask(ctx, n, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
 		cancel()
 		if is(err, notMember) {
 			s.mutex.Lock()
@@ -330,7 +330,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 			n.Emit(EventRemoved, name)
 			return nil
 		}
-		wait(n, pause)
+		wait(n)
 	}
 	return nil
 }

@@ -138,7 +138,8 @@ const Settle = 6000
 var Targets = []target.Target{target.Of("nats",
 	"clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).
 	Settled(Settle).
-	Explored("walk:deliver=1500,wait=300,request=100,cut=1,heal=4,crash=1,restart=6,pause=1,steps=6000")}
+	Explored("walk:deliver=1500,wait=300,request=100,cut=1,heal=4,crash=1,restart=6,pause=1,steps=6000").
+	WithCampaign("clients=4", "requests=40", "power=0.5", "sync-always=true", "step-downs=10", "meta-step-downs=10")}
 
 // unique records the messages that were acknowledged, or read.
 type unique struct {
@@ -237,12 +238,14 @@ const (
 	still = 10 * time.Second
 )
 
-// calmReplicas records the replicas of the stream some time after faults, and then writes, have stopped.
+// calmReplicas records the replicas of the stream some time after faults, and then writes, have stopped. Where no
+// server has a replica, writes never stop: clients ask again and again.
 type calmReplicas struct {
 	replicas   [65]*Replica
 	began      trace.Time  // of the time without faults; -1: not yet
 	wrote      trace.Time  // the last request or answer of a client
 	conclusive trace.Nodes // the servers with conclusive replicas
+	without    trace.Nodes // the servers that then had no replica, whether or not clients still asked
 }
 
 // event records an event.
@@ -254,13 +257,20 @@ func (q *calmReplicas) event(run *lockstep.Run, e *lockstep.Event) {
 // earlier need not have later acknowledged messages.
 func (q *calmReplicas) take(now trace.Time, settling bool, e *lockstep.Event) {
 	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
-		q.began, q.conclusive = now, 0
+		q.began, q.conclusive, q.without = now, 0, 0
 	}
 	switch e.Type {
 	case EventAsked, EventAcknowledged:
 		q.wrote, q.conclusive = now, 0
+		if e.Type == EventAcknowledged {
+			q.without = 0
+		}
 	case EventReplica:
 		q.replicas[e.Node] = e.Value.(*Replica)
+		q.without = q.without.Without(e.Node)
+		if q.began >= 0 && time.Duration(now-q.began) >= calm && !q.replicas[e.Node].Exists {
+			q.without = q.without.With(e.Node)
+		}
 		if q.began >= 0 && time.Duration(now-q.began) >= calm && time.Duration(now-q.wrote) >= still {
 			q.conclusive = q.conclusive.With(e.Node)
 		}
@@ -299,17 +309,26 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 
 // End checks the replicas that servers reported some time after the last fault.
 func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || len(d.acknowledged) == 0 || d.conclusive == 0 {
+	gone := d.without == trace.AllNodes(d.nodes)
+	if !run.Settled() || len(d.acknowledged) == 0 || d.conclusive == 0 && !gone {
 		return nil
 	}
 	d.checked++
-	replicas := 0
+	if gone {
+		return &lockstep.Finding{
+			Nodes: d.without,
+			Text: fmt.Sprintf(
+				"%s no server has the stream any more; %d messages were acknowledged",
+				d.since(run),
+				len(d.acknowledged),
+			),
+		}
+	}
 	for n := range d.conclusive.All() {
 		c := d.replicas[n]
 		if !c.Exists {
 			continue
 		}
-		replicas++
 		var lost []*Acknowledged
 		for _, a := range d.acknowledged {
 			if m, ok := c.at(a.Seq); ok && m.Data != a.Data || !ok && !d.may(a.Subject, a.Seq) {
@@ -326,16 +345,6 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 				len(d.acknowledged),
 				lost[0],
 			)}
-		}
-	}
-	if replicas == 0 && d.conclusive == trace.AllNodes(d.nodes) {
-		return &lockstep.Finding{
-			Nodes: d.conclusive,
-			Text: fmt.Sprintf(
-				"%s no server has the stream any more; %d messages were acknowledged",
-				d.since(run),
-				len(d.acknowledged),
-			),
 		}
 	}
 	return nil

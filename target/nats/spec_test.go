@@ -121,6 +121,34 @@ func TestCalmReplicas(t *testing.T) {
 	}
 }
 
+// Clients that ask again and again do not hide that no server has the stream.
+func TestStreamIsGone(t *testing.T) {
+	none := func(n lockstep.Node) lockstep.Event {
+		return lockstep.Event{Node: n, Type: EventReplica, Value: &Replica{}}
+	}
+	some := lockstep.Event{Node: 2, Type: EventReplica, Value: &Replica{Exists: true}}
+	for name, c := range map[string]struct {
+		began  int // in seconds, as the events
+		events []lockstep.Event
+		gone   bool
+	}{
+		"gone":                {100, []lockstep.Event{none(1), asked(1), none(2), none(3), asked(1)}, true},
+		"too early":           {200, []lockstep.Event{none(1), none(2), none(3)}, false},
+		"one has it":          {100, []lockstep.Event{none(1), none(2), none(3), some}, false},
+		"one answers":         {100, []lockstep.Event{none(1), none(2), none(3), ack(1, 1, "a")}, false},
+		"one was not noticed": {100, []lockstep.Event{none(1), none(3)}, false},
+	} {
+		q := calmReplicas{began: -1}
+		q.take(trace.Time(time.Duration(c.began)*time.Second), true, &lockstep.Event{})
+		for i := range c.events {
+			q.take(trace.Time(time.Duration(230+i)*time.Second), true, &c.events[i])
+		}
+		if gone := trace.AllNodes(3) == q.without; gone != c.gone {
+			t.Errorf("%s: servers %v have no stream, gone: %t", name, q.without, gone)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	if err := errors.Join(Cluster{Nodes: 5, Moves: 1, Removals: 1}.filled().check(), Cluster{Moves: 1}.filled().
 		check()); err != nil {

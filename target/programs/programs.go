@@ -15,7 +15,8 @@ var All = []target.Program{
 		target.Program{Help: "etcd's raft, unmodified, in a given version, with a replicated map and its clients",
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
 	),
-	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, as in the Netrix paper"}),
+	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, as in the Netrix paper",
+		Counted: []string{"go.etcd.io/etcd/raft/v3/..."}}),
 	in(
 		"bftsmart",
 		target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"},
@@ -24,9 +25,11 @@ var All = []target.Program{
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
 			"v1.3.10"},
 		Exact: true}),
-	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: true}),
+	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: true,
+		Counted: []string{"github.com/hashicorp/memberlist/..."}}),
 	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: true,
 		Library: "go.etcd.io/etcd/server/v3",
+		Counted: etcdPackages,
 		Versions: []string{
 			"v3.6.16",
 			"v3.7.3",
@@ -42,6 +45,7 @@ var All = []target.Program{
 	in("etcdserver", target.Program{Name: "etcdserver-3.4",
 		Help:  "the same for releases 3.4, whose modules have other names and versions",
 		Exact: true, Library: "go.etcd.io/etcd",
+		Counted: []string{"go.etcd.io/etcd/...", "go.etcd.io/bbolt/..."},
 		Versions: []string{
 			"v0.5.0-alpha.5.0.20210428180535-15715dcf1ace",
 			"v0.5.0-alpha.5.0.20200910180754-dd1b699fc489",
@@ -53,9 +57,22 @@ var All = []target.Program{
 			Help:     "the same with the server's failpoints, where the strategy can pause and crash it",
 			Exact:    true,
 			Library:  "go.etcd.io/etcd/server/v3",
+			Counted:  etcdPackages,
 			Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"},
 			Overlay:  failpoint.Instrument,
 			Changed:  "failpoints",
+		},
+	),
+	in(
+		"etcdserver",
+		target.Program{
+			Name:     "etcdserver-unchecked",
+			Help:     "the same with leaders that stay leaders in a minority, as those of 2014: the server's CheckQuorum is off",
+			Exact:    true,
+			Library:  "go.etcd.io/etcd/server/v3",
+			Versions: []string{"v3.6.16", "v3.7.3"},
+			Overlay:  withoutCheckQuorum,
+			Changed:  "unchecked",
 		},
 	),
 	in(
@@ -88,6 +105,10 @@ var All = []target.Program{
 		Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"},
 	}),
 }
+
+// etcdPackages are the packages of etcd's server: its own, its raft, which was part of it before 3.6, and its storage.
+var etcdPackages = []string{"go.etcd.io/etcd/server/v3/...", "go.etcd.io/etcd/raft/v3/...", "go.etcd.io/raft/v3/...",
+	"go.etcd.io/bbolt/..."}
 
 // light describes a program target/NAME/program of the root module, whose dependencies are light. It is not linked into
 // the command, because it would bring net/http along, and the command is quick to install.

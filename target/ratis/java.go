@@ -63,7 +63,7 @@ log4j.logger.org.apache.ratis.conf=WARN
 // it, too. There is therefore one link for each server.
 func (d *deployment) wire() error {
 	protocol := GRPC
-	if d.options.Transport == "netty" {
+	if d.options.Transport == netty {
 		protocol = Netty
 	}
 	var peers []string

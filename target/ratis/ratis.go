@@ -2,6 +2,7 @@ package ratis
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -37,6 +38,9 @@ type Cluster struct {
 	Warm bool `help:"servers start and end inside JVMs that keep running, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall makes a cut stall connections instead of closing them.
 	Stall bool `help:"a cut stalls connections instead of closing them"`
+	// Swallow makes a lost message disappear alone, which no TCP connection does. The paper's instrumentation inside the
+	// servers did. On a gRPC stream it is impossible.
+	Swallow bool `help:"a lost message disappears alone, and its connection continues, as with the paper's instrumentation inside the servers; only with transport=netty"`
 }
 
 // The definitions of a round.
@@ -45,6 +49,9 @@ const (
 	byTime    = "time"
 	byMessage = "messages"
 )
+
+// netty is the transport over which a single message can be missing.
+const netty = "netty"
 
 // Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
@@ -64,6 +71,7 @@ func (c Cluster) system() process.System {
 		New:          c.deploy,
 		Messages:     c.Control == byMessage,
 		Stall:        c.Stall,
+		Swallow:      c.Swallow,
 		Pace:         c.Pace,
 		StartTimeout: c.StartTimeout,
 		Types:        Types,
@@ -78,4 +86,9 @@ func (c Cluster) system() process.System {
 }
 
 // check validates the settings.
-func (c Cluster) check() error { return target.Check("ratis", c) }
+func (c Cluster) check() error {
+	if c.Swallow && c.Transport != netty {
+		return fmt.Errorf("ratis: swallow needs transport=netty: on a gRPC stream no message can be missing")
+	}
+	return target.Check("ratis", c)
+}

@@ -30,8 +30,9 @@ type Cluster struct {
 	Loss LossMode `help:"reconnect (a lost message breaks its connection, which is restored), silent (a message disappears, the connection stays)"`
 	// Order selects the order in which validators process messages.
 	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
-	// Pause is the time until a broken connection is restored; 0 means 10ms.
-	Pause time.Duration `help:"time until a broken connection is restored; 0: 10ms" zero:"10ms" range:"1ns.."`
+	// Pause is the time until a connection is made, after a validator has started and after a connection broke; 0
+	// means 10ms.
+	Pause time.Duration `help:"time until a connection is made, after a start and after one broke; 0: 10ms" zero:"10ms" range:"1ns.."`
 	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
 	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
 	Block int `help:"bytes of a transaction in each block; 0: none; Tendermint 0.34 has none" range:"0..200000"`
@@ -43,6 +44,8 @@ type Cluster struct {
 	// share of crashes with a power failure: these lose unsynced data, and may tear a record in two.
 	Files bool    `help:"use the library's own write-ahead log in files; needs the overlay"`
 	Power float64 `help:"share of crashes with a power failure, which loses unsynced data, 0 to 1; with files" range:"0..1"`
+
+	bubble.FaultOptions
 }
 
 // LossMode selects the effect of a lost message on its connection.
@@ -163,7 +166,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Duplicates: true,
 		},
 		Events: eventTypes, Pace: bubble.DefaultPace / (faster / 10),
-		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
+		Disk: bubble.DiskModel{Slow: c.Slow, Longest: c.Disk}, FaultOptions: c.FaultOptions,
 		// Gossip draws from a global source.
 		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { seedLibrary(int64(seed)) }},
 	}

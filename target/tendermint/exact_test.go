@@ -70,7 +70,7 @@ func TestFiles(t *testing.T) {
 			Spec:      spec.All(Everything, starts, repairs),
 			Runs:      *files,
 			Settle:    200,
-			Seed:      5,
+			Seed:      4,
 			KeepGoing: true,
 		}
 		result := explore(t, plan)

@@ -90,7 +90,7 @@ func (n *network) link(a, b lockstep.Node) *link {
 	return n.links[at]
 }
 
-// join connects a validator that has started with all others.
+// join connects a validator that has started with all others, after a pause: a real connection takes a few exchanges.
 func (n *network) join(r *replica) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -101,7 +101,13 @@ func (n *network) join(r *replica) {
 	n.part(r) // of an incarnation that froze in its crash, without a report
 	n.incarnations[self-1] = r
 	for _, other := range r.node.Others() {
-		n.connect(self, other)
+		time.AfterFunc(n.cluster.Pause+apart(int(7*self+other)), func() {
+			n.mutex.Lock()
+			defer n.mutex.Unlock()
+			if n.incarnations[self-1] == r {
+				n.connect(self, other)
+			}
+		})
 	}
 }
 

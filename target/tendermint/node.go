@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -53,7 +54,7 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 		peers:   map[lockstep.Node]*peer{},
 	}
 	r.seen = view{lockedRound: -1, validRound: -1}
-	r.log = &silence{r}
+	r.log = &serverLog{replica: r}
 	r.disk = &disk{bubble.DiskOf(n, "validator", newDurable, (*durable).clone)}
 	r.signer = &signer{newMockPV(key, false, false), n, r.disk}
 	conf := consensusConfig()
@@ -299,20 +300,35 @@ func (p *publisher) PublishEventNewBlock(b newBlock) error {
 	return nil
 }
 
-// silence is a logger that discards everything except the failure of the state machine.
-type silence struct{ replica *replica }
+// serverLog is the logger of a replica. A recorded run keeps its lines.
+type serverLog struct {
+	replica *replica
+	with    []any
+}
 
 // Debug discards its message.
-func (*silence) Debug(string, ...any) {}
+func (*serverLog) Debug(string, ...any) {}
 
-// Info discards its message.
-func (*silence) Info(string, ...any) {}
+// Info logs a line.
+func (s *serverLog) Info(text string, values ...any) { s.line(bubble.Info, text, values) }
 
-// With discards its values.
-func (s *silence) With(...any) logger { return s }
+// With returns a logger whose lines have more values.
+func (s *serverLog) With(values ...any) logger {
+	if !s.replica.node.Recorded() {
+		return s
+	}
+	return &serverLog{s.replica, slices.Concat(s.with, values)}
+}
+
+func (s *serverLog) line(level, text string, values []any) {
+	if s.replica.node.Recorded() {
+		s.replica.node.LogPairs(level, text, slices.Concat(s.with, values)...)
+	}
+}
 
 // Error reports the failure of the state machine, which the library recovers from, and the repair of a log.
-func (s *silence) Error(text string, values ...any) {
+func (s *serverLog) Error(text string, values ...any) {
+	s.line(bubble.Error, text, values)
 	if strings.Contains(text, "WAL file is corrupted") { // each version has the text in a different sentence
 		s.replica.node.Emit(EventRepair, nil)
 	}

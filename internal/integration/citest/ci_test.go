@@ -17,7 +17,7 @@ import (
 // recipe returns a file that the page shows.
 func recipe(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/ci.md")
+	text, err := os.ReadFile("../../../docs/how-to/ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestWorkflows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"docs/ci.md":                 recipe(t, "github.yml"),
+		"docs/how-to/ci.md":          recipe(t, "github.yml"),
 		"scripts/fleet/workflow.yml": string(fleet),
 	} {
 		for _, p := range lint(t, name, []byte(text)) {

@@ -67,11 +67,11 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// recipes returns a directory with scripts of the commands in docs/ci.md, as the CI services run them. A campaign of a
-// hundred runs replaces one of ten minutes.
+// recipes returns a directory with scripts of the commands in docs/how-to/ci.md, as the CI services run them. A
+// campaign of a hundred runs replaces one of ten minutes.
 func recipes(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(repository + "/docs/ci.md")
+	text, err := os.ReadFile(repository + "/docs/how-to/ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func (s *Silent) New(lockstep.Info) lockstep.Watcher {
 	return &silence{at: map[int]given{}, pending: map[int]bool{}}
 }
 
-// Take adds the result of a run.
+// Collect adds the result of a run.
 func (s *Silent) Collect(_ int, noted any) {
 	n := noted.(Silent)
 	s.Runs++

@@ -1,20 +1,14 @@
-// Package servertest has helpers for tests of servers in processes: streams for decoders, table rows made within a time
-// limit, and campaigns that are killed.
+// Package servertest has helpers for tests of servers in processes: streams for decoders, and campaigns that are
+// killed.
 package servertest
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 	"github.com/lockstep-go/lockstep/process"
-	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -49,77 +43,6 @@ func Follow(
 		}
 	}
 	return packets, len(have), nil
-}
-
-var (
-	rows = flag.String(
-		"rows",
-		"",
-		"rows of the paper's tables to make, by their names, with commas in between; empty: all",
-	)
-	each = flag.Duration("each", time.Minute, "time for a row")
-)
-
-// Wanted reports whether the flags select the row of that name.
-func Wanted(name string) bool { return *rows == "" || strings.Contains(","+*rows+",", ","+name+",") }
-
-// Row makes runs of a row's plan until the row's time limit, and returns the number of runs per hour. It logs the parts
-// of their time, and the reasons of inconclusive runs.
-func Row(t testing.TB, plan lockstep.Plan) (result *lockstep.Result, perHour float64, err error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), *each)
-	defer cancel()
-	var spent Spent
-	specs := []lockstep.Spec{spent.Spec()}
-	if plan.Spec != nil { // a row may have an observer instead of a spec
-		specs = append(specs, plan.Spec)
-	}
-	plan.Spec = spec.All(specs...)
-	begin := time.Now()
-	defer func() {
-		if result != nil {
-			t.Logf("time: %s", &spent)
-			for reason, n := range result.Reasons {
-				t.Logf("%d runs said nothing: %s", n, reason)
-			}
-		}
-	}()
-	if result, err = lockstep.Explore(ctx, plan); err != nil {
-		return nil, 0, err
-	}
-	return result, float64(result.Runs) / time.Since(begin).Hours(), nil
-}
-
-// Spent adds up the parts of the time of runs.
-type Spent struct {
-	mutex sync.Mutex
-	sum   process.Spent
-	runs  int
-}
-
-// Spec returns a spec that checks nothing, and records the time of complete runs.
-func (s *Spent) Spec() lockstep.Spec {
-	return spec.OnEvent(
-		"time",
-		process.EventTime,
-		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			if t, ok := e.Value.(process.Spent); ok {
-				s.mutex.Lock()
-				defer s.mutex.Unlock()
-				s.sum.Add(t)
-				s.runs++
-			}
-			return nil
-		},
-	)
-}
-
-// String formats the mean time of a run, and its parts.
-func (s *Spent) String() string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	mean := (s.sum.Starting + s.sum.Waiting + s.sum.Working) / time.Duration(max(s.runs, 1))
-	return fmt.Sprintf("%s a run in the mean of %d, %s", mean.Round(time.Millisecond), s.runs, s.sum)
 }
 
 // Mother is the TestMain of a package whose test kills campaigns of a target, see [processes.Killed]. The campaigns

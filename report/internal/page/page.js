@@ -196,18 +196,61 @@
   });
   const buttons = { first: 'Home', prev: 'ArrowLeft', next: 'ArrowRight', last: 'End', finding: 'f' };
   for (const [id, key] of Object.entries(buttons)) $(id).addEventListener('click', moves[key]);
-  // The filter of a timeline keeps the rows that have all words.
-  document.addEventListener('input', (event) => {
-    if (!event.target.matches('.rows')) return;
-    const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const row of event.target.closest('.timeline').querySelectorAll('tbody tr')) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every((w) => text.includes(w)) || words.length > 0 && row.classList.contains('summary');
+  // The filters of a timeline: a row is shown if its type and node are, and it has all words.
+  function filter(timeline) {
+    const words = timeline.querySelector('.rows').value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = (kind) => new Set([...timeline.querySelectorAll('input.' + kind)].filter((c) => c.checked).map((c) => c.value));
+    const types = shown('type'), nodes = shown('node');
+    const aside = timeline.querySelector('.aside').checked, only = timeline.querySelector('.only').checked;
+    const some = words.length > 0 || only;
+    let opened = false;
+    for (const row of timeline.querySelectorAll('tbody tr')) {
+      const of = row.classList, type = row.dataset.type;
+      if (of.contains('sum')) {
+        row.hidden = some || of.contains('aside') && !aside;
+        const button = row.querySelector('.logs');
+        opened = button !== null && button.getAttribute('aria-expanded') === 'true';
+        continue;
+      }
+      let show = of.contains('finding');
+      if (!show) {
+        show = (types.has(type) || type === 'log' && (opened || words.length > 0)) &&
+          (!row.dataset.node || nodes.has(row.dataset.node)) && (aside || !of.contains('aside')) &&
+          (!only || of.contains('mentions'));
+        if (show && words.length) {
+          const text = row.textContent.toLowerCase();
+          show = words.every((w) => text.includes(w));
+        }
+      }
+      row.hidden = !show;
     }
+  }
+  document.addEventListener('input', (event) => {
+    const timeline = event.target.closest('.timeline');
+    if (timeline) filter(timeline);
   });
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest('.timeline .logs');
+    if (!button) return;
+    button.setAttribute('aria-expanded', String(button.getAttribute('aria-expanded') !== 'true'));
+    filter(button.closest('.timeline'));
+  });
+  // A link to a row shows its view, and the row whatever the filters are.
+  function follow() {
+    const row = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!row || !row.closest('.timeline')) return;
+    const id = row.closest('section[data-view]').dataset.view;
+    if (view.id !== id) show(id);
+    row.closest('details').open = true;
+    row.hidden = false;
+    row.scrollIntoView({ block: 'center' });
+  }
+  window.addEventListener('hashchange', follow);
   const copy = $('copy');
   if (copy) copy.addEventListener('click', () => navigator.clipboard && navigator.clipboard.writeText($('replay').textContent));
 
+  for (const t of document.querySelectorAll('.timeline')) filter(t);
   show(document.body.dataset.open);
+  follow();
   document.body.dataset.ready = Math.round(performance.now());
 })();

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/distal/conform"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
@@ -14,4 +15,6 @@ import (
 // besides are targets of other versions of the library that this build can link as well.
 var besides []target.Target
 
-func main() { cli.Main(raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides))...) }
+func main() {
+	cli.App{Targets: raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides)), Conform: conform.Load}.Main()
+}

@@ -11,6 +11,7 @@ require (
 	go.etcd.io/etcd/client/v3 v3.4.0
 	go.etcd.io/etcd/server/v3 v3.4.0
 	go.uber.org/zap v1.27.0
+	google.golang.org/grpc v1.26.0
 )
 
 require (
@@ -53,7 +54,6 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.0.0-20180412165947-fbb02b2291d2 // indirect
 	google.golang.org/genproto v0.0.0-20190819201941-24fa4b261c55 // indirect
-	google.golang.org/grpc v1.26.0 // indirect
 	gopkg.in/yaml.v2 v2.2.2 // indirect
 	sigs.k8s.io/yaml v1.1.0 // indirect
 )

@@ -4,7 +4,8 @@ package main
 
 import (
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/distal/conform"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft"
 )
 
-func main() { cli.Main(hashicorpraft.Targets...) }
+func main() { cli.App{Targets: hashicorpraft.Targets, Conform: conform.Load}.Main() }

@@ -1,46 +1,66 @@
 package bftscenarios
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
+	_ "embed" // the table counts the lines of the scenarios
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/kit/published"
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/tendermint"
-	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Case is one of the fifteen scenarios with its published results.
-type Case struct {
-	Name, Help string
-	// Build makes the scenario, with the published filters only or with ours.
-	Build func(ours bool) *Scenario
-	// Filters and States are the published size, Outcome the published number of successes in 100 iterations.
-	Filters, States, Outcome int
+// Cases are the fifteen scenarios of the Netrix paper in the order of its Table 3. The starred ones are those in which
+// the paper reports new bugs.
+var Cases = []published.Case{
+	{Name: "ExpectUnlock", Help: "a polka for nil unlocks, or not", Starred: true, Build: ExpectUnlock,
+		Filters: 3, States: 5, Lines: 90, Published: 41},
+	{Name: "Relocked", Help: "a polka for another block lets a validator lock that", Starred: true, Build: Relocked,
+		Filters: 4, States: 5, Lines: 115, Published: 53},
+	{Name: "LockedCommit", Help: "a bad proposal does not keep a locked block from being decided", Starred: true,
+		Build: LockedCommit, Filters: 3, States: 5, Lines: 85, Published: 100},
+	{Name: "LaggingReplica", Help: "a validator that is ten rounds behind does not catch up at once, or does",
+		Starred: true, Build: LaggingReplica, Filters: 3, States: 4, Lines: 71, Published: 100},
+	{Name: "ForeverLaggingReplica", Help: "a validator stays two rounds behind for five rounds", Starred: true,
+		Build: ForeverLaggingReplica, Filters: 5, States: 5, Lines: 89, Published: 100},
+	{Name: "RoundSkip", Help: "prevotes of an old round arrive in round 2", Build: RoundSkip,
+		Filters: 3, States: 4, Lines: 74, Published: 90, Distances: "r·n", Ablated: "6"},
+	{Name: "BlockVotes", Help: "without 2f+1 prevotes no validator leaves its round", Build: BlockVotes,
+		Filters: 2, States: 3, Lines: 55, Published: 33},
+	{Name: "PrecommitInvariant", Help: "no validator precommits a block that no validator received",
+		Build: PrecommitInvariant, Filters: 1, States: 3, Lines: 68, Published: 100},
+	{Name: "CommitAfterRoundSkip", Help: "late votes of round 0 let its block be decided", Build: CommitAfterRoundSkip,
+		Filters: 3, States: 3, Lines: 82, Published: 36},
+	{Name: "DifferentDecisions", Help: "one validator is to decide another block", Build: DifferentDecisions,
+		Filters: 8, States: 3, Lines: 180, Published: 20},
+	{Name: "NilPrevotes", Help: "a polka for nil makes a validator precommit nil", Build: NilPrevotes,
+		Filters: 2, States: 3, Lines: 61, Published: 99},
+	{Name: "ProposalNilPrevote", Help: "without a proposal a validator prevotes nil", Build: ProposalNilPrevote,
+		Filters: 1, States: 3, Lines: 56, Published: 56},
+	{Name: "NotNilDecide", Help: "no validator decides nil", Build: NotNilDecide,
+		Filters: 2, States: 2, Lines: 49, Published: 100},
+	{Name: "GarbledMessage", Help: "noise of one validator does no harm", Build: GarbledMessage,
+		Filters: 1, States: 2, Lines: 68, Published: 30},
+	{Name: "HigherRound", Help: "votes of later rounds do no harm", Build: HigherRound,
+		Filters: 1, States: 3, Lines: 91, Published: 37},
 }
 
-// Cases are the fifteen scenarios in the order of Table 3.
-var Cases = []Case{
-	{"ExpectUnlock", "a polka for nil unlocks, or not", ExpectUnlock, 3, 5, 41},
-	{"Relocked", "a polka for another block lets a validator lock that", Relocked, 4, 5, 53},
-	{"LockedCommit", "a bad proposal does not keep a locked block from being decided", LockedCommit, 3, 5, 100},
-	{"LaggingReplica", "a validator that is ten rounds behind catches up", LaggingReplica, 3, 4, 100},
-	{"ForeverLaggingReplica", "a validator stays two rounds behind for five rounds", ForeverLaggingReplica, 5, 5, 100},
-	{"RoundSkip", "prevotes of an old round arrive in round 2", RoundSkip, 3, 4, 90},
-	{"BlockVotes", "without 2f+1 prevotes no validator leaves its round", BlockVotes, 2, 3, 33},
-	{"PrecommitInvariant", "no validator precommits a block that no validator received", PrecommitInvariant, 1, 3, 100},
-	{"CommitAfterRoundSkip", "late votes of round 0 let its block be decided", CommitAfterRoundSkip, 3, 3, 36},
-	{"DifferentDecisions", "one validator is to decide another block", DifferentDecisions, 8, 3, 20},
-	{"NilPrevotes", "a polka for nil makes a validator precommit nil", NilPrevotes, 2, 3, 99},
-	{"ProposalNilPrevote", "without a proposal a validator prevotes nil", ProposalNilPrevote, 1, 3, 56},
-	{"NotNilDecide", "no validator decides nil", NotNilDecide, 2, 2, 100},
-	{"GarbledMessage", "noise of one validator does no harm", GarbledMessage, 1, 2, 30},
-	{"HigherRound", "votes of later rounds do no harm", HigherRound, 1, 3, 37},
+//go:embed scenarios.go
+var source string
+
+// Table measures the scenarios again on the library of this build.
+var Table = published.Table{
+	Title:  tendermint.Version(),
+	Cases:  Cases,
+	Plan:   Plan,
+	Source: source,
+	Helpers: map[string][]string{
+		"LaggingReplica":        {"Lagging"},
+		"ForeverLaggingReplica": {"lagging"},
+		"GarbledMessage":        {"harmless"},
+		"HigherRound":           {"harmless"},
+	},
 }
 
 // Cluster is the system of the scenarios: it loses messages silently.
@@ -50,7 +70,7 @@ var Cluster = tendermint.Cluster{Loss: tendermint.Silent}
 const Steps = 6000
 
 // Strategy is the paper's, with its depth. Time is fair, since several scenarios check it.
-var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true, Steps: Steps}
+var Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true, Steps: Steps}
 
 // Plan is the campaign of a scenario.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
@@ -66,92 +86,6 @@ func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
 		Keep:      1,
 	}
 }
-
-// Row is a line of the table: the results of a case's campaigns.
-type Row struct {
-	Case
-	Runs, Ours, Plain, Control int
-	Share                      float64 // of the scenario's steps among all steps, with our filters
-	Vacuous                    int     // vacuous runs, with our filters
-	Never                      []string
-	Reasons                    map[string]int
-	Finding                    string
-}
-
-// Measure runs the campaigns of a case: with our filters, with the published filters only, and the control.
-func (c Case) Measure(ctx context.Context, runs int, seed uint64) (*Row, error) {
-	r := &Row{Case: c, Runs: runs, Reasons: map[string]int{}}
-	for _, part := range []struct {
-		scenario *Scenario
-		to       *int
-	}{{c.Build(true), &r.Ours}, {c.Build(false), &r.Plain}, {c.Build(true).Control(), &r.Control}} {
-		result, err := lockstep.Explore(ctx, Plan(part.scenario, runs, seed))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
-		}
-		*part.to = Successes(result)
-		for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
-			r.Reasons[reason] += result.Reasons[reason]
-		}
-		if f := result.First(); f != nil && r.Finding == "" {
-			r.Finding = f.Finding.String()
-		}
-		if part.to != &r.Ours {
-			continue
-		}
-		r.Share, r.Vacuous = Share(result), result.Verdicts[trace.Vacuous]
-		for _, e := range result.Effects {
-			if e.N == 0 && !e.Optional {
-				r.Never = append(r.Never, e.Name)
-			}
-		}
-	}
-	return r, nil
-}
-
-// Write writes the line, followed by its problems.
-func (r *Row) Write(out io.Writer) {
-	percent := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(r.Runs)) }
-	filters, states := r.Build(true).Size()
-	fmt.Fprintf(
-		out,
-		"%-22s %8d%% %7s %7s %8s %7.1f%% %6d/%d %6d/%d %7d\n",
-		r.Name,
-		r.Outcome,
-		percent(r.Plain),
-		percent(r.Ours),
-		percent(r.Control),
-		100*r.Share,
-		r.Filters,
-		filters,
-		r.States,
-		states,
-		r.Vacuous,
-	)
-	for _, part := range r.Never {
-		fmt.Fprintf(out, "    never: %s\n", part)
-	}
-	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
-		fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
-	}
-	if r.Finding != "" {
-		fmt.Fprintf(out, "    found: %s\n", r.Finding)
-	}
-}
-
-// Head is the header of the table.
-var Head = fmt.Sprintf(
-	"%-22s %9s %7s %7s %8s %8s %8s %8s %7s\n",
-	"scenario",
-	"published",
-	"plain",
-	"ours",
-	"control",
-	"guided",
-	"filters",
-	"states",
-	"vacuous",
-)
 
 // Guided adds the scenarios of this package to targets.
 func Guided(targets []target.Target) []target.Target {

@@ -1,46 +1,20 @@
 package bftscenarios
 
 import (
-	"flag"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/processor"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/tendermint"
 )
 
-var runs = flag.Int("table", 0, "make the table of the scenarios with so many iterations of each")
-
 // The fifteen scenarios succeed without vacuous parts and without findings; but a polka for nil unlocks no validator
-// in CometBFT 1.0. With -table the test measures the scenarios instead. -run 'Scenarios/(Expect|Lag)' selects some of
+// in CometBFT 1.0. "lockstep paper tendermint" measures the scenarios. -run 'Scenarios/(Expect|Lag)' selects some of
 // them.
 func TestScenarios(t *testing.T) {
-	if *runs > 0 {
-		fmt.Printf("%s, %d iterations each with %s, seed 20261\n\n%s", tendermint.Version(), *runs, Strategy, Head)
-	}
-	took, made := time.Duration(0), 0
-	defer func() {
-		if made > 0 {
-			fmt.Printf(
-				"\n%.1f s of processor time for %d iterations, %.0f s for 1,000\n",
-				took.Seconds(),
-				made,
-				1000*took.Seconds()/float64(made),
-			)
-		}
-	}()
 	for _, c := range Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			if *runs > 0 {
-				took += measure(t, c)
-				made += 3 * *runs // with our filters, with the published filters, and the control
-				return
-			}
 			result, err := lockstep.Explore(t.Context(), Plan(c.Build(true), 1, 1))
 			if err != nil {
 				t.Fatal(err)
@@ -59,23 +33,43 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// A validator that is behind waits for the timeouts of all rounds in between: the more rounds, the longer.
+func TestCatchUp(t *testing.T) {
+	last := AtOnce
+	for _, rounds := range []int32{2, Rounds} {
+		times, err := CatchUp(t.Context(), rounds, 1, 1)
+		if err != nil || len(times) != 1 {
+			t.Fatalf("%d rounds behind: %v, %v", rounds, times, err)
+		}
+		if t.Logf("%d rounds behind: %s", rounds, times[0]); times[0] <= last {
+			t.Errorf("%d rounds behind: %s, want more than %s", rounds, times[0], last)
+		}
+		last = 2 * times[0]
+	}
+}
+
+// The scenarios cover every rule of the algorithm, as those of the paper do, but for the one that the library's gossip
+// rules out: a validator gets no messages of later rounds, so that it cannot skip to them. See [LaggingReplica].
+func TestClauses(t *testing.T) {
+	covered := map[int]string{}
+	for _, c := range Cases {
+		lines, err := Coverage(t.Context(), c, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range lines {
+			covered[line] += " " + c.Name
+		}
+	}
+	for _, c := range Clauses {
+		if t.Logf("line %d, %s:%s", c.Line, c.Text, covered[c.Line]); (covered[c.Line] == "") != (c.Line == 55) {
+			t.Errorf("line %d, %s: covered by%s", c.Line, c.Text, covered[c.Line])
+		}
+	}
+}
+
 // deviates reports whether the library unlocks on a polka for nil.
 func deviates() bool { return !strings.HasPrefix(tendermint.Version(), "v1.") }
-
-// measure produces a line of the table, and returns the CPU time that it took.
-func measure(t *testing.T, c Case) time.Duration {
-	began := processor.Used()
-	r, err := c.Measure(t.Context(), *runs, 20261)
-	if err != nil {
-		t.Fatal(err)
-	}
-	took := processor.Used() - began
-	r.Write(os.Stdout)
-	if r.Finding != "" {
-		t.Errorf("found %s", r.Finding)
-	}
-	return took
-}
 
 // The published rule for locks, and the libraries that deviate from it.
 func TestStrictLocking(t *testing.T) {

@@ -8,4 +8,6 @@ import (
 	"github.com/lockstep-go/lockstep/target/tendermint/bftscenarios"
 )
 
-func main() { cli.Main(bftscenarios.Guided(tendermint.Targets)...) }
+func main() {
+	cli.App{Targets: bftscenarios.Guided(tendermint.Targets), Commands: []any{&bftscenarios.Commands{}}}.Main()
+}

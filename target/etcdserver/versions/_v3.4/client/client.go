@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.etcd.io/etcd/clientv3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 // The types that clients use.
@@ -72,6 +73,7 @@ type Config struct {
 	Logger             *zap.Logger // later releases have one; here the client logs nothing
 	Username, Password string
 	DialTimeout        time.Duration
+	DialOptions        []grpc.DialOption
 }
 
 // Clients have random names in a process-wide registry, which never forgets a client that died with its member. A
@@ -100,6 +102,7 @@ func New(c Config) (*Client, error) {
 			Username:    c.Username,
 			Password:    c.Password,
 			DialTimeout: c.DialTimeout,
+			DialOptions: c.DialOptions,
 		},
 	)
 }

@@ -9,6 +9,20 @@ type Member = etcdserverpb.Member
 // RangeRequest requests keys.
 type RangeRequest = etcdserverpb.RangeRequest
 
+// The requests and answers that clients log.
+type (
+	CompactionRequest   = etcdserverpb.CompactionRequest
+	DeleteRangeRequest  = etcdserverpb.DeleteRangeRequest
+	DeleteRangeResponse = etcdserverpb.DeleteRangeResponse
+	LeaseGrantResponse  = etcdserverpb.LeaseGrantResponse
+	PutRequest          = etcdserverpb.PutRequest
+	RangeResponse       = etcdserverpb.RangeResponse
+	RequestOp           = etcdserverpb.RequestOp
+	ResponseHeader      = etcdserverpb.ResponseHeader
+	TxnRequest          = etcdserverpb.TxnRequest
+	TxnResponse         = etcdserverpb.TxnResponse
+)
+
 // AlarmRequest requests the list of alarms, or the end of some.
 type AlarmRequest = etcdserverpb.AlarmRequest
 

@@ -1,0 +1,114 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Sometimes is a spec of what must happen at least once in a campaign, though not in every run. The function reports
+// whether it happens in the last step of a run. Nothing violates the spec in a run: if it never happened, the campaign
+// has the problem that it is unreached, like a property that was never checked. Name it by what happens, e.g. "a leader
+// crashed while it sent a snapshot".
+func Sometimes(name string, happens func(*lockstep.Run) bool) lockstep.Spec {
+	return sometimes{name: name, happens: happens}
+}
+
+// SometimesEvent is what must happen at least once: an event of one of the types.
+func SometimesEvent(name string, types ...string) lockstep.Spec {
+	return sometimes{name: name, events: true, happens: func(run *lockstep.Run) bool {
+		return slices.ContainsFunc(run.Events(), func(e lockstep.Event) bool { return slices.Contains(types, e.Type) })
+	}}
+}
+
+// SometimesStep is what must happen at least once: a step of this kind. With a role, it is a step that hits a node which
+// plays the role: it crashes, restarts, pauses, its clock jumps, its timer fires, it gets a request or a message, or it
+// is on the smaller side of a cut.
+func SometimesStep(name string, kind trace.Kind, role string) lockstep.Spec {
+	return stepGoal{sometimes{name: name}, kind, role}
+}
+
+type stepGoal struct {
+	sometimes
+	kind trace.Kind
+	role string
+}
+
+// New makes a monitor, which remembers who played the role before the step.
+func (s stepGoal) New(lockstep.Info) lockstep.Monitor {
+	var before lockstep.Nodes
+	s.happens = func(run *lockstep.Run) bool {
+		last, played := run.Last(), before
+		if s.role != "" {
+			before = run.Playing(s.role)
+		}
+		return last.Kind == s.kind && (s.role == "" || played&hit(run, last) != 0)
+	}
+	return &sometimesMonitor{sometimes: s.sometimes}
+}
+
+// hit lists the nodes that a step is about.
+func hit(run *lockstep.Run, s *lockstep.Step) lockstep.Nodes {
+	switch s.Kind {
+	case trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace:
+		return lockstep.Nodes(0).With(run.Message(s.Msg).To)
+	case trace.Cut, trace.Heal:
+		if s.From.Len() < s.To.Len() {
+			return s.From
+		}
+		return s.To
+	default:
+		return lockstep.Nodes(0).With(s.Node)
+	}
+}
+
+type sometimes struct {
+	name    string
+	events  bool // happens looks at nothing but events
+	happens func(*lockstep.Run) bool
+}
+
+// Properties names what must happen.
+func (s sometimes) Properties() []string { return []string{s.name} }
+
+// Sometimes says that the property is one that must happen sometimes.
+func (sometimes) Sometimes() []bool { return []bool{true} }
+
+// New makes a monitor.
+func (s sometimes) New(lockstep.Info) lockstep.Monitor { return &sometimesMonitor{sometimes: s} }
+
+type sometimesMonitor struct {
+	sometimes
+	happened [1]int
+}
+
+// Reset begins a new run.
+func (m *sometimesMonitor) Reset() { m.happened[0] = 0 }
+
+// EventsOnly reports whether only events matter.
+func (m *sometimesMonitor) EventsOnly() bool { return m.events }
+
+// Step counts whether it happens.
+func (m *sometimesMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	if m.happens(run) {
+		m.happened[0]++
+	}
+	return nil
+}
+
+// End returns nil: nothing can be violated.
+func (*sometimesMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+// Conclude reports how often it happened.
+func (m *sometimesMonitor) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Checked: m.happened[:]}
+}
+
+// sometimesOf says which properties of a spec must happen sometimes.
+func sometimesOf(s lockstep.Spec) []bool {
+	if c, ok := s.(lockstep.SometimesSpec); ok {
+		return c.Sometimes()
+	}
+	return make([]bool, len(s.Properties()))
+}

@@ -1,0 +1,15 @@
+package kafka
+
+import (
+	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/reference"
+)
+
+// The page about the target has all of its options.
+func TestReference(t *testing.T) {
+	err := reference.Check("../../docs/reference/targets/kafka.md", "options", reference.Target(Targets[0]))
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,57 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// serverLog is the logger of a server. A recorded run keeps its lines.
+type serverLog struct{ node *bubble.Node }
+
+func (l serverLog) line(level, format string, values []any) {
+	l.node.Log(trace.LogServer, level, func() string { return fmt.Sprintf(format, values...) })
+}
+
+// Noticef logs a line.
+func (l serverLog) Noticef(format string, v ...any) { l.line(bubble.Info, format, v) }
+
+// Warnf logs a line.
+func (l serverLog) Warnf(format string, v ...any) { l.line(bubble.Warn, format, v) }
+
+// Fatalf logs a line, and does not end the process.
+func (l serverLog) Fatalf(format string, v ...any) { l.line(bubble.Error, format, v) }
+
+// Errorf logs a line.
+func (l serverLog) Errorf(format string, v ...any) { l.line(bubble.Error, format, v) }
+
+// Debugf discards its message.
+func (serverLog) Debugf(string, ...any) {}
+
+// Tracef discards its message.
+func (serverLog) Tracef(string, ...any) {}
+
+// ask sends a request of the operator to JetStream, and logs it.
+func ask(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, what string, about any) error {
+	err := request(ctx, conn, what, about)
+	n.Log(trace.LogOperator, "", func() string {
+		text := "$JS.API." + what
+		if about != nil {
+			text += fmt.Sprintf(" %v", about)
+		}
+		return text + answered(err)
+	})
+	return err
+}
+
+// answered is the answer to a request as text.
+func answered(err error) string {
+	if err != nil {
+		return " -> error: " + err.Error()
+	}
+	return " -> ok"
+}
