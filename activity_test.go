@@ -70,15 +70,8 @@ func TestActivityIsCounted(t *testing.T) {
 			got[c.Name] = c.N
 		}
 		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.IdleRuns != seen.eventless {
-			t.Errorf(
-				"counted %v, %d requests, %d runs without events; seen %v, %d, %d",
-				got,
-				r.Requests,
-				r.IdleRuns,
-				seen.events,
-				seen.requests,
-				seen.eventless,
-			)
+			t.Errorf("counted %v, %d requests, %d runs without events; seen %v, %d, %d", got, r.Requests, r.IdleRuns,
+				seen.events, seen.requests, seen.eventless)
 		}
 		if r.IdleRuns == 0 || r.IdleRuns == r.Runs || r.Requests == 0 {
 			t.Errorf("the sample shows nothing: %d without events of %d, %d requests", r.IdleRuns, r.Runs, r.Requests)

@@ -42,10 +42,8 @@ func TestNoAllocationPerStep(t *testing.T) {
 		var steps int64
 		count := func(runs int) float64 {
 			return testing.AllocsPerRun(3, func() {
-				result, err := lockstep.Explore(
-					context.Background(),
-					lockstep.Plan{System: system, Strategy: s, Runs: runs, Workers: 1},
-				)
+				result, err := lockstep.Explore(context.Background(),
+					lockstep.Plan{System: system, Strategy: s, Runs: runs, Workers: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -121,13 +121,8 @@ func TestBatches(t *testing.T) {
 		if _, timed := plan.System.(oneClock); timed != (want.Virtual > 0) {
 			t.Errorf("%d of virtual time", want.Virtual)
 		}
-		if d := cmp.Diff(
-			want,
-			got,
-			cmpopts.IgnoreFields(lockstep.Failure{}, "Trace"),
-			cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"),
-			cmpopts.EquateEmpty(),
-		); d != "" {
+		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(lockstep.Failure{}, "Trace"),
+			cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("Explore (-), in batches (+):\n%s", d)
 		}
 	})
@@ -168,15 +163,8 @@ func TestBatchesOfOneRunner(t *testing.T) {
 		digest, runs = digest+part.Digest, runs+part.Runs
 	}
 	if digest != want.Digest || runs != want.Runs || len(all) != want.States {
-		t.Errorf(
-			"digest %x, %d runs, %d states; in one piece %x, %d, %d",
-			digest,
-			runs,
-			len(all),
-			want.Digest,
-			want.Runs,
-			want.States,
-		)
+		t.Errorf("digest %x, %d runs, %d states; in one piece %x, %d, %d", digest, runs, len(all), want.Digest,
+			want.Runs, want.States)
 	}
 }
 

@@ -40,12 +40,8 @@ func (b *Budget) check() error {
 		{"Duplicates", b.Duplicates},
 	} {
 		if f.value < Unlimited {
-			return fmt.Errorf(
-				"lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)",
-				f.name,
-				f.value,
-				Unlimited,
-			)
+			return fmt.Errorf("lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)", f.name,
+				f.value, Unlimited)
 		}
 	}
 	return nil

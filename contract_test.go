@@ -29,10 +29,8 @@ func TestFindingsAreValues(t *testing.T) {
 		}
 		return nil
 	}}
-	result := enginetest.Explore(
-		t,
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true},
-	)
+	result := enginetest.Explore(t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true})
 	if len(result.Failures) < 90 {
 		t.Fatalf("%d findings", len(result.Failures))
 	}
@@ -44,11 +42,8 @@ func TestFindingsAreValues(t *testing.T) {
 		steps[f.Finding.Step] = true
 	}
 	if len(steps) < 3 || shared.Step != 0 {
-		t.Errorf(
-			"steps %v: the test needs runs that fail at different ones; the shared finding has step %d",
-			steps,
-			shared.Step,
-		)
+		t.Errorf("steps %v: the test needs runs that fail at different ones; the shared finding has step %d", steps,
+			shared.Step)
 	}
 }
 
@@ -141,10 +136,8 @@ func TestPlace(t *testing.T) {
 		dirs[dir] = p.Worker
 		return os.WriteFile(dir+"/file", nil, 0o666)
 	}}
-	enginetest.Explore(
-		t,
-		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch},
-	)
+	enginetest.Explore(t,
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch})
 	workers := map[int]bool{}
 	for dir, worker := range dirs {
 		workers[worker] = true
@@ -186,14 +179,8 @@ func TestInconclusive(t *testing.T) {
 		deployed < n ||
 		deployed > n+1 ||
 		result.Verdict() != trace.Unknown {
-		t.Errorf(
-			"%d runs, %v, %v, %d inconclusive, %d deployments",
-			result.Runs,
-			result.Verdicts,
-			result.Reasons,
-			result.Inconclusive,
-			deployed,
-		)
+		t.Errorf("%d runs, %v, %v, %d inconclusive, %d deployments", result.Runs, result.Verdicts, result.Reasons,
+			result.Inconclusive, deployed)
 	}
 	// Too many inconclusive runs are an error, which comes with the findings so far.
 	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
@@ -243,18 +230,11 @@ func TestCancelEndsAHangingRun(t *testing.T) {
 			return d.Do(ctx, s, out)
 		},
 	}
-	result, err := lockstep.Explore(
-		ctx,
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Timer: 1, Steps: 50}, Runs: 1000, Workers: 1},
-	)
+	result, err := lockstep.Explore(ctx,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Timer: 1, Steps: 50}, Runs: 1000, Workers: 1})
 	if err != nil || !result.Interrupted || result.Runs != 3 || result.Inconclusive != 0 {
-		t.Errorf(
-			"%d runs, interrupted %v, %d inconclusive, %v",
-			result.Runs,
-			result.Interrupted,
-			result.Inconclusive,
-			err,
-		)
+		t.Errorf("%d runs, interrupted %v, %d inconclusive, %v", result.Runs, result.Interrupted, result.Inconclusive,
+			err)
 	}
 }
 
@@ -404,10 +384,8 @@ func TestOneClock(t *testing.T) {
 	}
 	one := toy.Wrapped{System: two, Info: func(i *lockstep.Info) { i.OneClock = true }}
 	timer2 := lockstep.Step{Kind: trace.Timer, Node: 2}
-	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{timer2}}); !strings.Contains(
-		err,
-		"another timer is due before it, and all nodes share one clock",
-	) {
+	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{timer2}}); !strings.Contains(err,
+		"another timer is due before it, and all nodes share one clock") {
 		t.Error(err)
 	}
 	// independent timers: any may
@@ -418,10 +396,8 @@ func TestOneClock(t *testing.T) {
 		}
 		return nil
 	}}
-	if result := enginetest.Explore(
-		t,
-		lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50},
-	); result.First() != nil {
+	if result := enginetest.Explore(t,
+		lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50}); result.First() != nil {
 		t.Error(result.First().Finding)
 	}
 }
@@ -562,10 +538,8 @@ func TestWait(t *testing.T) {
 	if want := []trace.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
 		t.Errorf("%d steps at %v, want a restart and three waits of 7: %v", result.Steps, waited, want)
 	}
-	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(
-		err,
-		"step 1 (wait for 0) is impossible: it must last",
-	) {
+	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(err,
+		"step 1 (wait for 0) is impossible: it must last") {
 		t.Error(err)
 	}
 }
@@ -606,10 +580,8 @@ func TestPauseAndJump(t *testing.T) {
 	}
 	for _, kind := range []trace.Kind{trace.Pause, trace.Jump} {
 		steps := toy.Steps{{Kind: trace.Crash, Node: 2}, {Kind: kind, Node: 2}}
-		if err := fails(t, lockstep.Plan{System: affected, Strategy: steps}); !strings.Contains(
-			err,
-			"there is no such node, or it is down",
-		) {
+		if err := fails(t, lockstep.Plan{System: affected, Strategy: steps}); !strings.Contains(err,
+			"there is no such node, or it is down") {
 			t.Error(err)
 		}
 		if err := fails(
@@ -620,8 +592,7 @@ func TestPauseAndJump(t *testing.T) {
 		}
 	}
 	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(
-		lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)},
-	); err == nil ||
+		lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)}); err == nil ||
 		!strings.Contains(err.Error(), "pause") {
 		t.Errorf("walk with pauses fits a system without: %v", err)
 	}
@@ -735,11 +706,9 @@ func TestWaitEndsEarly(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		var got trace.Time
 		spec := toy.Checker{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
-		if _, err := lockstep.Record(
-			t.Context(),
+		if _, err := lockstep.Record(t.Context(),
 			lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec},
-			0,
-		); err != nil {
+			0); err != nil {
 			t.Fatal(err)
 		}
 		want := trace.Time(300)
@@ -792,10 +761,8 @@ func TestTexts(t *testing.T) {
 
 // A monitor that does not count is not reported as having checked nothing.
 func TestNotCountedIsNotZero(t *testing.T) {
-	result := enginetest.Explore(
-		t,
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Checker{}, Runs: 10},
-	)
+	result := enginetest.Explore(t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Checker{}, Runs: 10})
 	if len(result.Unchecked()) != 0 || result.Checked[0].N != lockstep.NotCounted {
 		t.Errorf("unjudged %q, counted %+v", result.Unchecked(), result.Checked)
 	}

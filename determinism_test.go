@@ -126,12 +126,8 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 				first = result
 			}
 			if result.First().Run != first.First().Run {
-				t.Errorf(
-					"%d workers: first finding in run %d, with one worker in %d",
-					workers,
-					result.First().Run,
-					first.First().Run,
-				)
+				t.Errorf("%d workers: first finding in run %d, with one worker in %d", workers, result.First().Run,
+					first.First().Run)
 			}
 			if !keepGoing &&
 				(result.Runs != first.Runs || result.Steps != first.Steps ||

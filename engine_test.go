@@ -104,9 +104,7 @@ func TestSteps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := toy.Events(toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: c.steps})); !slices.Equal(
-				got,
-				c.want,
-			) {
+				got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -246,10 +244,8 @@ func TestVirtualTime(t *testing.T) {
 		toy.Deliver(2),
 		{Kind: trace.Deliver, Msg: 3, At: 5},
 	}
-	if _, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1},
-	); err != nil {
+	if _, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []trace.Time{0, 10, 20, 35, 35, 35}; !slices.Equal(times, want) {
@@ -282,10 +278,8 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	// The plan's own length is not a limit.
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Steps: 20, Runs: 3},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Steps: 20, Runs: 3})
 	if err != nil || result.Verdict() != trace.Pass || result.Steps != 60 {
 		t.Errorf("with 20 steps: %v, %v, %v", result.Verdict(), result.Steps, err)
 	}
@@ -334,10 +328,8 @@ func TestPanicIsAFinding(t *testing.T) {
 			panic("node 3 gives up")
 		}
 	})
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 40, KeepGoing: true},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 40, KeepGoing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,10 +352,8 @@ func TestPanicIsAFinding(t *testing.T) {
 // A panic of a spec or a strategy is an error of the tool's user, not a finding.
 func TestPanicElsewhereIsAnError(t *testing.T) {
 	spec := toy.Checker{OnStep: func(*lockstep.Run) *lockstep.Finding { panic("bad spec") }}
-	if err := fails(
-		t,
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Spec: spec},
-	); !strings.Contains(
+	if err := fails(t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Spec: spec}); !strings.Contains(
 		err,
 		"panic outside the system under test, in the strategy, the scenario or the spec: bad spec",
 	) {
@@ -376,10 +366,8 @@ func TestBrokenDeployment(t *testing.T) {
 		System: toy.Cluster(nil),
 		Do:     func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error { return errBroken },
 	}
-	if err := fails(
-		t,
-		lockstep.Plan{System: system, Strategy: toy.Steps{toy.Timer1}},
-	); err != "toy: step 1 (timer node 1): broken" {
+	if err := fails(t,
+		lockstep.Plan{System: system, Strategy: toy.Steps{toy.Timer1}}); err != "toy: step 1 (timer node 1): broken" {
 		t.Error(err)
 	}
 }
@@ -470,27 +458,20 @@ func TestScenario(t *testing.T) {
 	if got := toy.Events(tr); !slices.Equal(got, []string{"3 got 1"}) || free != 2 {
 		t.Errorf("events %q, %d in flight for the strategy", got, free)
 	}
-	again, err := replay.Run(
-		t.Context(),
-		lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Scenario: resetting{tally{look: look}}},
-		tr,
-	)
+	again, err := replay.Run(t.Context(),
+		lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Scenario: resetting{tally{look: look}}}, tr)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Fail || again.Difference != "" {
 		t.Errorf("replay: %+v, %v", again, err)
 	}
 	idle := resetting{tally{look: func(*lockstep.Run, *lockstep.Control) int { return 0 }}}
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: idle, Runs: 4},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: idle, Runs: 4})
 	if err != nil || result.Verdict() != trace.Vacuous || result.Verdicts[trace.Vacuous] != 4 {
 		t.Errorf("an idle scenario: %v, %v", result.Verdicts, err)
 	}
 	early := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Control) int { h.Finish(); return 1 }}}
-	result, err = lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: early, Runs: 1},
-	)
+	result, err = lockstep.Explore(context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: early, Runs: 1})
 	if err != nil || result.Steps != 0 || result.Verdict() != trace.Pass {
 		t.Errorf("a scenario that finishes: %v steps, %v", result.Steps, err)
 	}

@@ -119,14 +119,8 @@ func TestWatched(t *testing.T) {
 			want = r
 		}
 		if len(r.Events) == 0 || !reflect.DeepEqual(r.Events, want.Events) || r.Digest != want.Digest {
-			t.Errorf(
-				"plan %d: digest %x and events %v, want %x and %v",
-				i,
-				r.Digest,
-				r.Events,
-				want.Digest,
-				want.Events,
-			)
+			t.Errorf("plan %d: digest %x and events %v, want %x and %v", i, r.Digest, r.Events, want.Digest,
+				want.Events)
 		}
 		watched = [2]int{}
 		if tr, err := lockstep.Record(context.Background(), plan, 0); err != nil || watched[0] > 0 || watched[1] == 0 ||

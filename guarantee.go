@@ -63,10 +63,8 @@ func (g Guarantee) under(scenario string, effects []Count) Guarantee {
 	if len(parts) > 0 {
 		what = "it excludes whatever goes against " + strings.Join(parts, ", ")
 	}
-	g.Assumes = append(
-		slices.Clip(g.Assumes),
-		fmt.Sprintf("the scenario %s comes before the strategy: %s", scenario, what),
-	)
+	g.Assumes = append(slices.Clip(g.Assumes),
+		fmt.Sprintf("the scenario %s comes before the strategy: %s", scenario, what))
 	g.Space = nil // the number of remaining targets is unknown
 	return g
 }

@@ -16,10 +16,8 @@ func TestGuaranteeNamesScenario(t *testing.T) {
 	sc := scenario.New("no acks")
 	sc.If(scenario.Round("Ack")).Named("lose acks").Then(scenario.Drop())
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultPCTCP, strategy.DefaultWalk} {
-		result, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Scenario: sc, Runs: 10},
-		)
+		result, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Scenario: sc, Runs: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,11 +49,8 @@ func (s timed) Close() error                        { return nil }
 func TestFoundAsTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	never := spec.OnEvent(
-		"never",
-		"bad",
-		func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} },
-	)
+	never := spec.OnEvent("never", "bad",
+		func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} })
 	result, err := lockstep.Explore(
 		ctx,
 		lockstep.Plan{
@@ -91,10 +88,8 @@ func TestInterruptedWhileDeploying(t *testing.T) {
 		<-system.begun
 		cancel()
 	}()
-	result, err := lockstep.Explore(
-		ctx,
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1},
-	)
+	result, err := lockstep.Explore(ctx,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1})
 	if err != nil || result.Runs != 0 || !result.Interrupted {
 		t.Errorf("%+v, %v", result, err)
 	}

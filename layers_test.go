@@ -109,13 +109,8 @@ func TestLayers(t *testing.T) {
 			checked++
 			imported := cmp.Or(strings.TrimPrefix(rest, "/"), ".")
 			if layerOf(imported) > layerOf(own) {
-				t.Errorf(
-					"%s imports %s, which is in a higher layer (%d above %d)",
-					file,
-					imported,
-					layerOf(imported),
-					layerOf(own),
-				)
+				t.Errorf("%s imports %s, which is in a higher layer (%d above %d)", file, imported, layerOf(imported),
+					layerOf(own))
 			}
 			for at, others := range separate {
 				if within(own, at) &&

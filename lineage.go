@@ -33,12 +33,8 @@ func (c *campaign) makeSeverally(first int) {
 	size, going := c.plan.terms.Epoch, true
 	for going && first < c.end {
 		if first%size != 0 {
-			c.err = fmt.Errorf(
-				"lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d",
-				c.plan.Strategy,
-				size,
-				first,
-			)
+			c.err = fmt.Errorf("lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d",
+				c.plan.Strategy, size, first)
 			return
 		}
 		end := min(c.epoch(first)+c.plan.terms.Lineages*size, c.end)
@@ -61,11 +57,8 @@ func (c *campaign) makeSeverally(first int) {
 func (c *BatchRunner) teach(w *worker, run int) error {
 	learner, ok := w.sched.(Learner)
 	if !ok {
-		return fmt.Errorf(
-			"lockstep: the scheduler of %s is no Learner, though it has %d lineages",
-			c.plan.Strategy,
-			c.plan.terms.Lineages,
-		)
+		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", c.plan.Strategy,
+			c.plan.terms.Lineages)
 	}
 	var pcg rand.PCG
 	source := func(run int) *rand.Rand {

@@ -36,11 +36,8 @@ func severally(lineages, epoch, runs int) lockstep.Plan {
 // workers, or several batch runners that exchange what they have learned.
 func TestLineages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plan := severally(
-			rapid.IntRange(2, 4).Draw(t, "lineages"),
-			rapid.IntRange(5, 30).Draw(t, "epoch"),
-			rapid.IntRange(1, 300).Draw(t, "runs"),
-		)
+		plan := severally(rapid.IntRange(2, 4).Draw(t, "lineages"), rapid.IntRange(5, 30).Draw(t, "epoch"),
+			rapid.IntRange(1, 300).Draw(t, "runs"))
 		plan.Workers = 1
 		want, err := lockstep.Explore(t.Context(), plan)
 		if err != nil || want.Runs != plan.Runs {

@@ -17,10 +17,8 @@ func TestInFlight(t *testing.T) {
 	const nodes = 3
 	for seed := range uint64(200) {
 		source := rand.New(rand.NewPCG(seed, 0))
-		r := &newTurn(
-			Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)},
-			math.MaxInt, math.MaxInt64,
-		).Run
+		r := &newTurn(Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)},
+			math.MaxInt, math.MaxInt64).Run
 		r.reset()
 		if seed%3 > 0 { // so that it must be shifted and grow
 			r.flying = nil
@@ -33,22 +31,16 @@ func TestInFlight(t *testing.T) {
 				if source.IntN(2) == 0 {
 					r.out.Broadcast(Node(1+source.IntN(nodes)), "all", trace.Tag{Round: int32(source.IntN(2))})
 				} else {
-					r.out.Send(
-						Node(1+source.IntN(nodes)),
-						Node(1+source.IntN(nodes)),
-						"one",
-						trace.Tag{Round: int32(source.IntN(2))},
-					)
+					r.out.Send(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one",
+						trace.Tag{Round: int32(source.IntN(2))})
 				}
 			case k == 6 && seed%2 == 1:
 				r.out.Retype(flying[source.IntN(len(flying))], "other", trace.Tag{Round: int32(source.IntN(2))})
 			case k == 4:
 				r.hold(flying[source.IntN(len(flying))])
 			case k == 5:
-				if held := slices.IndexFunc(
-					r.messages,
-					func(m trace.Message) bool { return m.Fate == trace.Held },
-				); held >= 0 {
+				if held := slices.IndexFunc(r.messages,
+					func(m trace.Message) bool { return m.Fate == trace.Held }); held >= 0 {
 					r.release(trace.ID(held + 1))
 				}
 			default:

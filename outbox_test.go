@@ -56,12 +56,8 @@ func (f *flights) Observe(run *lockstep.Run) {
 	}
 	for m := range (*f.out).Coming(1) {
 		if len(to1) == 0 || m.ID != to1[len(to1)-1] {
-			f.t.Fatalf(
-				"after step %d message %d is said to come to node 1, on their way are %v",
-				run.Steps(),
-				m.ID,
-				to1,
-			)
+			f.t.Fatalf("after step %d message %d is said to come to node 1, on their way are %v", run.Steps(), m.ID,
+				to1)
 		}
 		to1 = to1[:len(to1)-1]
 	}

@@ -61,37 +61,22 @@ func NewRunnerFor(plan Plan, t *trace.Trace) (*Runner, error) {
 func sameSystem(h *trace.Header, info *Info) error {
 	switch {
 	case info.Name != h.Target || info.Nodes != h.Nodes:
-		return fmt.Errorf(
-			"lockstep: the trace is of %s with %d nodes, the plan's system is %s with %d nodes",
-			h.Target,
-			h.Nodes,
-			info.Name,
-			info.Nodes,
-		)
+		return fmt.Errorf("lockstep: the trace is of %s with %d nodes, the plan's system is %s with %d nodes", h.Target,
+			h.Nodes, info.Name, info.Nodes)
 	// an empty build name matches any
 	case info.Build != h.Build && info.Build != "" && h.Build != "":
 		return fmt.Errorf("lockstep: the trace is of the build %q of %s, this is %q", h.Build, h.Target, info.Build)
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.Options)) {
 		if is, ok := info.Options[key]; !ok || is != h.Options[key] {
-			return fmt.Errorf(
-				"lockstep: the trace is of %s with %s=%s, the plan's system has %s=%s",
-				h.Target,
-				key,
-				h.Options[key],
-				key,
-				orNothing(is, ok),
-			)
+			return fmt.Errorf("lockstep: the trace is of %s with %s=%s, the plan's system has %s=%s", h.Target, key,
+				h.Options[key], key, orNothing(is, ok))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(info.Options)) {
 		if _, ok := h.Options[key]; !ok {
-			return fmt.Errorf(
-				"lockstep: the plan's %s has %s=%s, which the trace does not have",
-				h.Target,
-				key,
-				info.Options[key],
-			)
+			return fmt.Errorf("lockstep: the plan's %s has %s=%s, which the trace does not have", h.Target, key,
+				info.Options[key])
 		}
 	}
 	return nil

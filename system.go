@@ -96,13 +96,8 @@ func (r Determinism) String() string {
 // Require reports which of a strategy's needed kinds of step the system does not support.
 func (i Info) Require(strategy string, need trace.Kinds) error {
 	if missing := need &^ i.Supports; missing != 0 {
-		return fmt.Errorf(
-			"%s needs steps that %s does not support: %s (it supports %s)",
-			strategy,
-			i.Name,
-			missing,
-			i.Supports,
-		)
+		return fmt.Errorf("%s needs steps that %s does not support: %s (it supports %s)", strategy, i.Name, missing,
+			i.Supports)
 	}
 	return nil
 }

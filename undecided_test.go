@@ -58,11 +58,8 @@ func TestUndecided(t *testing.T) {
 	unknown := r.Verdicts[trace.Unknown]
 	if r.Verdict() != trace.Unknown || unknown == 0 || unknown == r.Runs ||
 		r.Reasons["too much for this spec"] != unknown {
-		t.Errorf(
-			"%v because of %v: runs in which something arrived are unknown, the others pass",
-			r.Verdicts,
-			r.Reasons,
-		)
+		t.Errorf("%v because of %v: runs in which something arrived are unknown, the others pass", r.Verdicts,
+			r.Reasons)
 	}
 }
 

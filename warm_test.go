@@ -68,10 +68,8 @@ func TestWarmUpFails(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(place *lockstep.Env) error {
 		return place.WarmUp(func() error { return broken })
 	}}
-	if _, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1},
-	); !errors.Is(err, broken) {
+	if _, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1}); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }

@@ -108,13 +108,8 @@ func (c *campaign) watched(number, first, end int) batch {
 	at := int(w.number.Load())
 	if why := c.cannotContinue(); why != "" {
 		return batch{
-			err: fmt.Errorf(
-				"lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s",
-				at,
-				c.Seed,
-				why,
-				w.stack(),
-			),
+			err: fmt.Errorf("lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s", at,
+				c.Seed, why, w.stack()),
 		}
 	}
 	return c.oneByOne(number, first, end, at, look)
@@ -147,10 +142,8 @@ func (c *campaign) cannotContinue() string {
 	case c.info.Serial:
 		return "there may be only one deployment of " + c.info.Name + " at a time, and this one cannot be stopped"
 	case c.left.Load() > mostLeft:
-		return fmt.Sprintf(
-			"%d goroutines that hang are left running, the most that a campaign tolerates",
-			c.left.Load(),
-		)
+		return fmt.Sprintf("%d goroutines that hang are left running, the most that a campaign tolerates",
+			c.left.Load())
 	default:
 		return ""
 	}
@@ -226,11 +219,8 @@ func watched[T any](b *Runner, do func(*worker) (T, error)) (result T, hung *wor
 		b.worker.run.lines.order, b.worker.run.lines.free = w.run.lines.order, w.run.lines.free
 	}
 	if b.left++; err == nil && b.left > mostLeft {
-		err = fmt.Errorf(
-			"lockstep: %d goroutines that hang are left running, the most that a runner tolerates\n%s",
-			b.left,
-			w.stack(),
-		)
+		err = fmt.Errorf("lockstep: %d goroutines that hang are left running, the most that a runner tolerates\n%s",
+			b.left, w.stack())
 	}
 	return r.result, w, err
 }

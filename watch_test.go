@@ -198,10 +198,8 @@ func TestHangOfASerialSystem(t *testing.T) {
 	plan.System = toy.Wrapped{System: plan.System, Info: func(i *lockstep.Info) { i.Serial = true }}
 	_, err := lockstep.Explore(context.Background(), plan)
 	if err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of",
-		) ||
+		!strings.Contains(err.Error(),
+			"of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of") ||
 		!strings.Contains(err.Error(), "stuckInside") {
 		t.Errorf("error %v", err)
 	}

@@ -410,10 +410,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	w.abandon()
 	if !w.inSystem {
 		return trace.Outcome{}, fmt.Errorf(
-			"panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s",
-			p,
-			where,
-		)
+			"panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, where)
 	}
 	w.inSystem = false
 	if w.rec != nil {

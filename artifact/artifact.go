@@ -132,13 +132,8 @@ func why(ctx context.Context, plan lockstep.Plan, t *trace.Trace) []string {
 
 // Shrink shrinks a run within a time limit, as described by [Options.ShrinkFor]. At the limit it returns the smallest
 // run so far.
-func Shrink(
-	ctx context.Context,
-	plan lockstep.Plan,
-	t *trace.Trace,
-	o shrink.Options,
-	most time.Duration,
-) (*shrink.Shrunk, error) {
+func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Options,
+	most time.Duration) (*shrink.Shrunk, error) {
 	if info, err := plan.System.Describe(); err == nil && most == 0 {
 		switch {
 		case info.Determinism == lockstep.BestEffort:
@@ -259,10 +254,8 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	case r.Ignored == 0:
 		return r.Trace, "equivalent lock-step form"
 	default:
-		return r.Trace, fmt.Sprintf(
-			"equivalent lock-step form, %s shown as lost",
-			words.Count(r.Ignored, "delivery that changed nothing"),
-		)
+		return r.Trace, fmt.Sprintf("equivalent lock-step form, %s shown as lost",
+			words.Count(r.Ignored, "delivery that changed nothing"))
 	}
 }
 

@@ -41,12 +41,8 @@ func TestRun(t *testing.T) {
 	tier.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	run := found(t)
-	k, err := artifact.Run(
-		t.Context(),
-		buggy,
-		run,
-		artifact.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }},
-	)
+	k, err := artifact.Run(t.Context(), buggy, run,
+		artifact.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }})
 	if err != nil || k.Shrunk == nil || k.Form == nil || len(k.Form.Rounds) == 0 ||
 		len(k.Trace.Records) >= len(run.Records) {
 		t.Fatalf("%+v, %v", k, err)
@@ -170,11 +166,8 @@ func ExampleTrace() {
 		Outcome:  trace.Outcome{Verdict: trace.Pass},
 		Pictures: []trace.Picture{{Name: "history.html"}},
 	}
-	err := artifact.Trace(
-		func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil },
-		"run.trace",
-		t,
-	)
+	err := artifact.Trace(func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil },
+		"run.trace", t)
 	fmt.Println(err)
 	// Output:
 	// run.trace

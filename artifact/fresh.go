@@ -82,11 +82,8 @@ func Replayed(t *trace.Trace) error {
 		return nil
 	}
 	if _, err := os.Lstat(file); err == nil { // the parent process created a new directory
-		return fmt.Errorf(
-			"%s names %s, which is there already; the variable is for the program's own use",
-			freshVariable,
-			file,
-		)
+		return fmt.Errorf("%s names %s, which is there already; the variable is for the program's own use",
+			freshVariable, file)
 	}
 	return WriteFile(file, func(w io.Writer) error { return trace.Write(w, t) })
 }

@@ -103,11 +103,8 @@ func TestFinds(t *testing.T) {
 }
 
 func TestRepetition(t *testing.T) {
-	r, err := bubble.Repetition(
-		t.Context(),
-		lockstep.Plan{System: lockers, Strategy: strategy.DefaultWalk, Spec: oneOwner},
-		50,
-	)
+	r, err := bubble.Repetition(t.Context(),
+		lockstep.Plan{System: lockers, Strategy: strategy.DefaultWalk, Spec: oneOwner}, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +115,8 @@ func TestRepetition(t *testing.T) {
 	die := 0
 	dice := lockers
 	dice.Begin = func(w *bubble.World) { die++; w.Event(lockstep.Event{Node: 1, Type: "die", Value: die}) }
-	if r, err = bubble.Repetition(
-		t.Context(),
-		lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk},
-		3,
-	); err != nil || r.Same != 0 || r.First != 0 {
+	if r, err = bubble.Repetition(t.Context(), lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk},
+		3); err != nil || r.Same != 0 || r.First != 0 {
 		t.Errorf("dice: %+v, %v", r, err)
 	}
 }
@@ -141,10 +135,8 @@ func TestWaitJumps(t *testing.T) {
 		times = append(times, run.Now())
 		return nil
 	})
-	result := explore(
-		t,
-		lockstep.Plan{System: sleeper, Strategy: strategy.Walk{Wait: 1, Steps: 4}, Spec: watch, Runs: 1},
-	)
+	result := explore(t,
+		lockstep.Plan{System: sleeper, Strategy: strategy.Walk{Wait: 1, Steps: 4}, Spec: watch, Runs: 1})
 	minute := trace.Time(time.Minute)
 	if want := []trace.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) ||
 		result.Steps != 4 {
@@ -222,10 +214,8 @@ func TestLeftBehind(t *testing.T) {
 	}}
 	f := explore(t, lockstep.Plan{System: leaky, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1}).First()
 	if f == nil || f.Finding.Property != "left-behind" || f.Failed == 0 ||
-		!strings.Contains(
-			f.Finding.Text,
-			"1 goroutines were left: chan receive in bubble_test.forGood (bubble_test.go:",
-		) {
+		!strings.Contains(f.Finding.Text,
+			"1 goroutines were left: chan receive in bubble_test.forGood (bubble_test.go:") {
 		t.Fatalf("found %+v", f)
 	}
 }
@@ -253,16 +243,12 @@ func TestAllowLeft(t *testing.T) {
 		{"both, with another finding", []string{"forGood", "indefinitely"}, toy.AtEnd, "as asked"},
 	} {
 		leaky.AllowLeft = func(stack string) bool {
-			return slices.ContainsFunc(
-				c.allowed,
-				func(name string) bool { return strings.Contains(stack, "bubble_test."+name) },
-			)
+			return slices.ContainsFunc(c.allowed,
+				func(name string) bool { return strings.Contains(stack, "bubble_test."+name) })
 		}
 		got := ""
-		result, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: leaky, Strategy: walk, Spec: c.spec, Runs: 1},
-		)
+		result, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: leaky, Strategy: walk, Spec: c.spec, Runs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,12 +369,8 @@ func TestHung(t *testing.T) {
 type counter struct{ first, second int }
 
 func counting(n *bubble.Node) error {
-	disk := bubble.DiskOf(
-		n,
-		"counter",
-		func() *counter { return &counter{} },
-		func(c *counter) *counter { d := *c; return &d },
-	)
+	disk := bubble.DiskOf(n, "counter", func() *counter { return &counter{} },
+		func(c *counter) *counter { d := *c; return &d })
 	var found counter
 	disk.Read(func(c *counter) { found = *c })
 	n.Emit("found", found)
@@ -460,10 +442,8 @@ func TestDir(t *testing.T) {
 		return os.WriteFile(name, append(before, '.'), 0o600)
 	}}
 	walk := strategy.Walk{Wait: 1, Crash: 1, Restart: 1, Steps: 10}
-	if f := explore(
-		t,
-		lockstep.Plan{System: cluster, Strategy: walk, Runs: 20, Scratch: t.TempDir()},
-	).First(); f != nil {
+	if f := explore(t,
+		lockstep.Plan{System: cluster, Strategy: walk, Runs: 20, Scratch: t.TempDir()}).First(); f != nil {
 		t.Error(f.Finding)
 	}
 }
@@ -531,8 +511,6 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestInGoTest(t *testing.T) {
-	locksteptest.Run(
-		t,
-		lockstep.Plan{System: lockers, Strategy: strategy.Walk{Deliver: 1, Steps: 50}, Spec: oneOwner, Runs: 100},
-	)
+	locksteptest.Run(t,
+		lockstep.Plan{System: lockers, Strategy: strategy.Walk{Deliver: 1, Steps: 50}, Spec: oneOwner, Runs: 100})
 }

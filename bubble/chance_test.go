@@ -128,12 +128,8 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 		}
 		counts[found(of)] = true
 		if got, _ := replayed(t, plan, of, played[1:]); found(got) != found(of)-1 {
-			t.Errorf(
-				"run %d: without the first write %d are found after the crash, with it %d",
-				run,
-				found(got),
-				found(of),
-			)
+			t.Errorf("run %d: without the first write %d are found after the crash, with it %d", run, found(got),
+				found(of))
 		}
 		mild := slices.Clone(played)
 		mild[3].Draws = trace.Drew(0)
@@ -204,10 +200,8 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 		}
 		return nil
 	}}
-	if f := explore(
-		t,
-		lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 10, Workers: 2},
-	).First(); f != nil {
+	if f := explore(t,
+		lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 10, Workers: 2}).First(); f != nil {
 		t.Error(f.Finding)
 	}
 }

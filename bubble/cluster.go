@@ -149,23 +149,11 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	}
 	if c.Pace < 0 || c.Timeout < 0 || c.Process.CPUs < 0 {
 		return lockstep.Info{}, fmt.Errorf(
-			"bubble: cluster %s: pace %v, timeout %v and %d processors must not be negative",
-			c.Name,
-			c.Pace,
-			c.Timeout,
-			c.Process.CPUs,
-		)
+			"bubble: cluster %s: pace %v, timeout %v and %d processors must not be negative", c.Name, c.Pace, c.Timeout,
+			c.Process.CPUs)
 	}
-	supports := trace.KindsOf(
-		trace.Deliver,
-		trace.Drop,
-		trace.Crash,
-		trace.Restart,
-		trace.Request,
-		trace.Cut,
-		trace.Heal,
-		trace.Wait,
-	)
+	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut,
+		trace.Heal, trace.Wait)
 	supports |= c.Faults.kinds()
 	if messages.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)

@@ -109,15 +109,8 @@ func TestDiscard(t *testing.T) {
 			goroutines, bytes = g, b
 		}
 		if g > goroutines+10 || b > bytes+4<<20 {
-			t.Errorf(
-				"after %d runs there are %d goroutines and %d MB, after %d there were %d and %d MB",
-				(i+1)*plan.Runs,
-				g,
-				b>>20,
-				plan.Runs,
-				goroutines,
-				bytes>>20,
-			)
+			t.Errorf("after %d runs there are %d goroutines and %d MB, after %d there were %d and %d MB",
+				(i+1)*plan.Runs, g, b>>20, plan.Runs, goroutines, bytes>>20)
 		}
 	}
 	select {

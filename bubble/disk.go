@@ -20,11 +20,8 @@ type DiskModel struct {
 
 func (m DiskModel) check() error {
 	if !(m.Slow >= 0 && m.Slow <= 1) || m.Longest < 0 {
-		return fmt.Errorf(
-			"the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time",
-			m.Slow,
-			m.Longest,
-		)
+		return fmt.Errorf("the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time", m.Slow,
+			m.Longest)
 	}
 	return nil
 }
@@ -169,8 +166,7 @@ func (n *Node) crash(choose func(n int) int) {
 	}
 	if lost > 0 {
 		n.world.Event(
-			lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))},
-		)
+			lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))})
 	}
 	for _, d := range n.disks { //lockstep:unordered each alone
 		d.split()

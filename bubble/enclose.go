@@ -150,13 +150,8 @@ func (d *deployment) hung() error {
 			"replace what it waits for"
 	}
 	return &lockstep.Inconclusive{
-		Reason: fmt.Sprintf(
-			"not quiescent after %v of real time: %s; %s\n%s",
-			d.Timeout,
-			summary(culprits),
-			remedy,
-			stacksOf(culprits),
-		),
+		Reason: fmt.Sprintf("not quiescent after %v of real time: %s; %s\n%s", d.Timeout, summary(culprits), remedy,
+			stacksOf(culprits)),
 	}
 }
 

@@ -196,10 +196,8 @@ func carry(w *World, nodes int, share float64) {
 		return 1 + c.IntN(size-1)
 	}, w.dir)
 	if w.links != nil {
-		net.LockstepFaults(
-			func(n int32) time.Duration { return w.slowness(node(n)) },
-			func(n int32) (bool, time.Duration) { return w.lookup(node(n)) },
-		)
+		net.LockstepFaults(func(n int32) time.Duration { return w.slowness(node(n)) },
+			func(n int32) (bool, time.Duration) { return w.lookup(node(n)) })
 	}
 }
 

@@ -73,10 +73,8 @@ var chances = map[string]func(*bubble.Node) error{
 		return nil
 	},
 	"map of structs with pointers": func(n *bubble.Node) error {
-		n.Emit(
-			"order",
-			tour(func(i int) pair { return pair{"", &item{i, nil}} }, func(p pair) int { return p.of.number }),
-		)
+		n.Emit("order",
+			tour(func(i int) pair { return pair{"", &item{i, nil}} }, func(p pair) int { return p.of.number }))
 		return nil
 	},
 	"sync.Map of pointers": func(n *bubble.Node) error {
@@ -547,10 +545,8 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 func TestFresh(t *testing.T) {
 	const asked = "LOCKSTEP_FRESH_TEST"
 	if os.Getenv(asked) != "" {
-		locksteptest.Run(
-			t,
-			lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS, Spec: oneOwner, Runs: 200, Seed: 1},
-		)
+		locksteptest.Run(t,
+			lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS, Spec: oneOwner, Runs: 200, Seed: 1})
 		return
 	}
 	self, err := os.Executable()

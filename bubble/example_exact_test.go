@@ -34,10 +34,8 @@ func ExampleWorld_Pause() {
 			fmt.Println(e.Value)
 			return nil
 		})
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: reported, Runs: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: reported, Runs: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// ahead by 1h0m0s
@@ -72,10 +70,8 @@ func ExampleTurns() {
 
 // Apart shows the lines before the first difference, and then lines of both outputs.
 func ExampleDifference() {
-	text, err := bubble.Difference(
-		strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"),
-		strings.NewReader("begin\nseed\nturn of 1\nturn of 3\n"),
-	)
+	text, err := bubble.Difference(strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"),
+		strings.NewReader("begin\nseed\nturn of 1\nturn of 3\n"))
 	fmt.Print(text)
 	fmt.Println(err)
 	// Output:

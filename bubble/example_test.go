@@ -40,10 +40,8 @@ func ExampleCluster() {
 			return nil
 		},
 	)
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: greeters, Strategy: strategy.DefaultPOS, Spec: count, Runs: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: greeters, Strategy: strategy.DefaultPOS, Spec: count, Runs: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// hello from 1 after 50m0s
@@ -61,10 +59,8 @@ func ExampleNode_Lost() {
 		fmt.Println("node", e.Node, "lost", e.Value)
 		return nil
 	})
-	_, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: senders, Strategy: strategy.Walk{Drop: 1, Steps: 1}, Spec: show, Runs: 1, Seed: 1},
-	)
+	_, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: senders, Strategy: strategy.Walk{Drop: 1, Steps: 1}, Spec: show, Runs: 1, Seed: 1})
 	fmt.Println(err)
 	// Output:
 	// node 2 lost hello to 1
@@ -75,12 +71,8 @@ func ExampleNode_Lost() {
 func ExampleDiskOf() {
 	type incarnations struct{ count int }
 	cluster := bubble.Cluster{Name: "incarnations", Nodes: 3, Start: func(n *bubble.Node) error {
-		disk := bubble.DiskOf(
-			n,
-			"incarnations",
-			func() *incarnations { return &incarnations{} },
-			func(l *incarnations) *incarnations { c := *l; return &c },
-		)
+		disk := bubble.DiskOf(n, "incarnations", func() *incarnations { return &incarnations{} },
+			func(l *incarnations) *incarnations { c := *l; return &c })
 		if n.Self() == 1 {
 			disk.WriteNow(func(l *incarnations) { l.count++ }) // however slow the disk is
 		} else {
@@ -163,10 +155,8 @@ func ExampleNode_OnQuiescent() {
 		fmt.Println(e.Value)
 		return nil
 	})
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: echo, Strategy: strategy.DefaultPOS, Spec: show, Runs: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: echo, Strategy: strategy.DefaultPOS, Spec: show, Runs: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// you said hello
@@ -193,10 +183,8 @@ func ExampleNode_RequestAtOnce() {
 		fmt.Println(e.Value)
 		return nil
 	})
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: counter, Strategy: strategy.Walk{Request: 1, Steps: 3}, Spec: show, Runs: 1, Seed: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: counter, Strategy: strategy.Walk{Request: 1, Steps: 3}, Spec: show, Runs: 1, Seed: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// two
@@ -281,10 +269,8 @@ func ExampleNode() {
 		return nil
 	})
 	walk := strategy.Walk{Request: 1, Crash: 1, Restart: 3, Steps: 10}
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: walk, Spec: checker, Runs: 1, Seed: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: cluster, Strategy: walk, Spec: checker, Runs: 1, Seed: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// 5
@@ -327,10 +313,8 @@ func ExampleWorld() {
 		},
 	)
 	cluster := bubble.Cluster{Name: "adders", Nodes: 2, Begin: begin, Start: start}
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: checker, Runs: 1, Seed: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: checker, Runs: 1, Seed: 1})
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// nothing yet
@@ -350,11 +334,8 @@ func ExampleSource() {
 		})
 		return nil
 	}}
-	t, err := lockstep.Record(
-		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Request: 1, Steps: 1}, Seed: 1},
-		0,
-	)
+	t, err := lockstep.Record(context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Request: 1, Steps: 1}, Seed: 1}, 0)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -375,10 +356,8 @@ func ExampleWorld_Settling() {
 		}
 		return nil
 	}}
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Settle: 10, Runs: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Settle: 10, Runs: 1})
 	fmt.Println(result.Steps, "steps,", result.Events[0].N, result.Events[0].Name, err)
 	// Output:
 	// 13 steps, 3 trouble <nil>

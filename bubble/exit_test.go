@@ -56,10 +56,8 @@ func TestExit(t *testing.T) {
 				Start:     start,
 				AllowExit: func(lockstep.Node, int) bool { return false },
 			}
-			found := explore(
-				t,
-				lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Runs: 3},
-			).First()
+			found := explore(t,
+				lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Runs: 3}).First()
 			if found == nil || found.Flaky != "" || found.Finding.Property != "exit" ||
 				!strings.HasPrefix(found.Finding.Text, c.text) {
 				t.Fatalf("found %+v", found)
@@ -118,11 +116,8 @@ func TestExitAllowed(t *testing.T) {
 				return nil
 			}
 			plan := lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 3, Restart: 1, Steps: 60}, Runs: 3, Seed: 1}
-			plan.Spec = spec.OnEvent(
-				"never",
-				"never",
-				func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
-			)
+			plan.Spec = spec.OnEvent("never", "never",
+				func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
 			result := campaign(t, plan)
 			if result.First() != nil || result.Verdict() != trace.Pass {
 				t.Fatalf("%v, found %+v", result.Verdict(), result.First())

@@ -171,11 +171,8 @@ func TestFaults(t *testing.T) {
 	for _, event := range []string{bubble.Paused, bubble.Thawed, bubble.Clock, "beat"} {
 		all = append(
 			all,
-			spec.OnEvent(
-				event,
-				event,
-				func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { seen[event]++; return nil },
-			),
+			spec.OnEvent(event, event,
+				func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { seen[event]++; return nil }),
 		)
 	}
 	plan := lockstep.Plan{

@@ -101,19 +101,14 @@ func (f *Files) check() error {
 		}
 	}
 	if f.SyncTime < 0 || f.WriteTime < 0 || f.WriteBack < 0 {
-		return fmt.Errorf(
-			"the times of files are %v, %v and %v, and must not be negative",
-			f.SyncTime,
-			f.WriteTime,
-			f.WriteBack,
-		)
+		return fmt.Errorf("the times of files are %v, %v and %v, and must not be negative", f.SyncTime, f.WriteTime,
+			f.WriteBack)
 	}
 	if f.Faulty < 0 || f.Capacity < 0 {
 		return fmt.Errorf("%d disks may fail, and have %d bytes: neither may be negative", f.Faulty, f.Capacity)
 	}
 	if err := cmp.Or(
-		f.SyncTimes.check("SyncTimes"), f.WriteTimes.check("WriteTimes"), f.ReadTimes.check("ReadTimes"),
-	); err != nil {
+		f.SyncTimes.check("SyncTimes"), f.WriteTimes.check("WriteTimes"), f.ReadTimes.check("ReadTimes")); err != nil {
 		return err
 	}
 	if f.Level != disk.Ext4 && f.Level != disk.POSIX {

@@ -130,30 +130,18 @@ func naming() map[uintptr]service {
 		},
 		syscall.SYS_CHMOD: {
 			"chmod",
-			named(
-				-1,
-				0,
-				false,
-				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(1)) },
-			),
+			named(-1, 0, false,
+				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(1)) }),
 		},
 		syscall.SYS_FCHMODAT: {
 			"fchmodat",
-			named(
-				0,
-				1,
-				false,
-				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) },
-			),
+			named(0, 1, false,
+				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) }),
 		},
 		sysFchmodat2: {
 			"fchmodat2",
-			named(
-				0,
-				1,
-				false,
-				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) },
-			),
+			named(0, 1, false,
+				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) }),
 		},
 		syscall.SYS_FCHMOD: {"fchmod", (*kernel).fchmod},
 	}
@@ -229,11 +217,8 @@ func refusedPath(arg int, err errno) func(*kernel, *call) (uintptr, uintptr, err
 }
 
 // named serves a call with a name on a disk.
-func named(
-	dirfd, arg int,
-	grows bool,
-	serve func(*kernel, *call, place) (uintptr, uintptr, errno),
-) func(*kernel, *call) (uintptr, uintptr, errno) {
+func named(dirfd, arg int, grows bool,
+	serve func(*kernel, *call, place) (uintptr, uintptr, errno)) func(*kernel, *call) (uintptr, uintptr, errno) {
 	return func(k *kernel, c *call) (uintptr, uintptr, errno) {
 		p := k.find(c, dirfd, c.Text(arg), false)
 		if p.machine == nil {
@@ -382,11 +367,8 @@ func (k *kernel) syncFile(c *call, durable func(*disk.Disk, *disk.Inode, uint64)
 	if o == nil {
 		return c.Do()
 	}
-	if err := k.sync(
-		o.machine,
-		o.inode,
-		func(i *disk.Inode, began uint64) { durable(o.machine.disk, i, began) },
-	); err != 0 {
+	if err := k.sync(o.machine, o.inode,
+		func(i *disk.Inode, began uint64) { durable(o.machine.disk, i, began) }); err != 0 {
 		return failed(err)
 	}
 	return 0, 0, 0

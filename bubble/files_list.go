@@ -41,10 +41,8 @@ func (k *kernel) list(c *call) (r1, r2 uintptr, err errno) {
 		}
 		seed := o.machine.world.Seed()
 		slices.SortFunc(o.names, func(a, b dirent) int {
-			return cmp.Or(
-				cmp.Compare(mix.Scramble(mix.Text(a.name)^seed), mix.Scramble(mix.Text(b.name)^seed)),
-				cmp.Compare(a.name, b.name),
-			)
+			return cmp.Or(cmp.Compare(mix.Scramble(mix.Text(a.name)^seed), mix.Scramble(mix.Text(b.name)^seed)),
+				cmp.Compare(a.name, b.name))
 		})
 		o.listed = true
 	}
@@ -89,12 +87,8 @@ func put(buffer []byte, d dirent, dir *disk.Inode) int {
 func entries(fd uintptr) (list []dirent, _ errno) {
 	buffer := make([]byte, 1<<14)
 	for {
-		n, _, err := syscall.RawSyscall(
-			syscall.SYS_GETDENTS64,
-			fd,
-			uintptr(unsafe.Pointer(&buffer[0])),
-			uintptr(len(buffer)),
-		)
+		n, _, err := syscall.RawSyscall(syscall.SYS_GETDENTS64, fd, uintptr(unsafe.Pointer(&buffer[0])),
+			uintptr(len(buffer)))
 		if err != 0 || n == 0 {
 			return list, err
 		}

@@ -89,13 +89,8 @@ func faultPlan(runs int, files bubble.Files, start func(*bubble.Node) error, che
 }
 
 // underFaults performs runs in which nodes crash, and checks that they are deterministic.
-func underFaults(
-	t *testing.T,
-	runs int,
-	files bubble.Files,
-	start func(*bubble.Node) error,
-	checker lockstep.Spec,
-) *lockstep.Result {
+func underFaults(t *testing.T, runs int, files bubble.Files, start func(*bubble.Node) error,
+	checker lockstep.Spec) *lockstep.Result {
 	t.Helper()
 	plan := faultPlan(runs, files, start, checker)
 	result, err := lockstep.Explore(t.Context(), plan)
@@ -166,11 +161,8 @@ func listing(n *bubble.Node) error {
 		return err
 	}
 	for i := range 200 {
-		if err := os.WriteFile(
-			filepath.Join(dir, fmt.Sprintf("a rather long name of a file, %03d", i)),
-			nil,
-			0o600,
-		); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("a rather long name of a file, %03d", i)), nil,
+			0o600); err != nil {
 			return err
 		}
 	}

@@ -67,12 +67,8 @@ const hung = 2
 // hanging is a cluster in one of whose runs a goroutine of node 1 blocks in a system call indefinitely. A node of a
 // later run may call release to end the system call. In all other runs nodes begin with start, which gets the number of
 // the run.
-func hanging(
-	t *testing.T,
-	c bubble.Cluster,
-	back func(),
-	start func(n *bubble.Node, run int, release func()) error,
-) bubble.Cluster {
+func hanging(t *testing.T, c bubble.Cluster, back func(),
+	start func(n *bubble.Node, run int, release func()) error) bubble.Cluster {
 	t.Helper()
 	var pipe [2]int
 	if err := syscall.Pipe(pipe[:]); err != nil {

@@ -33,10 +33,8 @@ func talkers(get func(url string) (*http.Response, error)) bubble.Cluster {
 				return err
 			}
 			n.Go(func() {
-				_ = http.Serve(
-					l,
-					http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "me") }),
-				)
+				_ = http.Serve(l,
+					http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "me") }))
 			})
 			for n.Alive() {
 				time.Sleep(50 * time.Millisecond)
@@ -122,10 +120,8 @@ func poisoning(t *testing.T, begin func(*bubble.World), lock, unlock func(*bubbl
 		return nil
 	}
 	system := bubble.Cluster{Name: "locking", Nodes: 3, Begin: begin, Start: start, Freeze: &bubble.Freeze{}}
-	return campaign(
-		t,
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true},
-	)
+	return campaign(t,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true})
 }
 
 // The two reports of a lock whose holder is gone: in the run in which it went, and in later ones.
@@ -236,10 +232,8 @@ func TestLeftMap(t *testing.T) {
 				Runs:     20,
 			},
 		)
-		named := slices.ContainsFunc(
-			result.Nondeterminism,
-			func(s string) bool { return strings.HasPrefix(s, "nodes write to the same map") },
-		)
+		named := slices.ContainsFunc(result.Nondeterminism,
+			func(s string) bool { return strings.HasPrefix(s, "nodes write to the same map") })
 		if named != several {
 			t.Errorf("several nodes %t: sources of nondeterminism %q", several, result.Nondeterminism)
 		}

@@ -29,10 +29,8 @@ func TestLooks(t *testing.T) {
 				return nil
 			},
 		}
-		r := explore(
-			t,
-			lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 2, Seed: 1, Workers: 1},
-		)
+		r := explore(t,
+			lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 2, Seed: 1, Workers: 1})
 		if r.Verdict() != trace.Pass || !slices.Contains(r.Events, lockstep.Count{Name: "ended", N: 4}) {
 			t.Errorf("%s: %v %v, events %v", name, r.Verdicts, r.Reasons, r.Events)
 		}

@@ -40,11 +40,8 @@ var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: [
 // The sender of a message that is dropped, or sent on a cut link, learns of it.
 func TestLost(t *testing.T) {
 	heard := 0
-	count := spec.OnEvent(
-		"heard",
-		"heard",
-		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { heard++; return nil },
-	)
+	count := spec.OnEvent("heard", "heard",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { heard++; return nil })
 	sc := New("twice lost").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
 	sc.If(Type("Word")).First(2).Then(Drop())
 	result := explore(

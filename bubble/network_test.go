@@ -69,10 +69,8 @@ func TestNoMessagesOnSockets(t *testing.T) {
 				Start:   func(n *bubble.Node) error { call(n); return nil },
 			}
 			f := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1}).First()
-			if found := f != nil && strings.Contains(
-				f.Finding.Text,
-				"Node."+method+", and the network of its cluster is bubble.Sockets",
-			); found != want {
+			if found := f != nil && strings.Contains(f.Finding.Text,
+				"Node."+method+", and the network of its cluster is bubble.Sockets"); found != want {
 				t.Errorf("%s with %T: %+v", method, network, f)
 			}
 		}

@@ -117,14 +117,8 @@ var own = map[string]struct {
 		err := self.Signal(syscall.SIGTERM)
 		got := <-c
 		signal.Ignore(syscall.SIGHUP)
-		return fmt.Sprint(
-			got,
-			err,
-			syscall.Kill(os.Getpid(), syscall.SIGHUP),
-			signal.Ignored(syscall.SIGHUP),
-			syscall.Kill(0, 0),
-			syscall.Kill(syscall.Getppid(), syscall.SIGTERM),
-		)
+		return fmt.Sprint(got, err, syscall.Kill(os.Getpid(), syscall.SIGHUP), signal.Ignored(syscall.SIGHUP),
+			syscall.Kill(0, 0), syscall.Kill(syscall.Getppid(), syscall.SIGTERM))
 	}, "terminated <nil> <nil> true <nil> no such process"},
 	"signal.NotifyContext": {func() any {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -393,16 +387,8 @@ func TestInit(t *testing.T) {
 			if lazy == nil {
 				lazy = oldrand.New(oldrand.NewSource(time.Now().UnixNano()))
 			}
-			last = fmt.Sprint(
-				born,
-				identity,
-				drawn,
-				hashed,
-				pcg.Uint64(),
-				chacha.Uint64(),
-				lazy.Uint64(),
-				shared.Uint64(),
-			)
+			last = fmt.Sprint(born, identity, drawn, hashed, pcg.Uint64(), chacha.Uint64(), lazy.Uint64(),
+				shared.Uint64())
 			return nil
 		}
 		bench, err := lockstep.NewRunner(

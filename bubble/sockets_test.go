@@ -58,11 +58,8 @@ func play(t *testing.T, server, client func(*bubble.Node) error) {
 		},
 	}
 	done := 0
-	count := spec.OnEvent(
-		"done",
-		"done",
-		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { done++; return nil },
-	)
+	count := spec.OnEvent("done", "done",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { done++; return nil })
 	plan := lockstep.Plan{System: cluster, Strategy: fair, Spec: count, Runs: 20, Seed: 5}
 	result := explore(t, plan)
 	if f := result.First(); f != nil {
@@ -328,11 +325,8 @@ func TestSocketFaults(t *testing.T) {
 		},
 	}
 	answers := 0
-	count := spec.OnEvent(
-		"answer",
-		"answer",
-		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { answers++; return nil },
-	)
+	count := spec.OnEvent("answer", "answer",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { answers++; return nil })
 	walk := strategy.Walk{Deliver: 30, Wait: 10, Drop: 1, Cut: 1, Heal: 2, Crash: 1, Restart: 2, Steps: 400}
 	plan := lockstep.Plan{System: cluster, Strategy: walk, Spec: count, Runs: 40, Seed: 5}
 	result := explore(t, plan)
@@ -576,11 +570,8 @@ func TestNames(t *testing.T) {
 		t.Error(parts)
 	}
 	cluster.Network = bubble.Sockets{Split: 0.5}
-	if r, err := bubble.Repetition(
-		t.Context(),
-		lockstep.Plan{System: cluster, Strategy: fair, Seed: 3},
-		20,
-	); err != nil || r.Same != 20 {
+	if r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: cluster, Strategy: fair, Seed: 3},
+		20); err != nil || r.Same != 20 {
 		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
 	}
 }

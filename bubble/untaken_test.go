@@ -106,14 +106,8 @@ func TestUntakenWithdrawn(t *testing.T) {
 			},
 		)
 		if result.Verdict() != trace.Pass || w.crashes != 1 || (w.offered == 0) != withdrawn {
-			t.Errorf(
-				"withdrawn %v: %v %v, %d crashes, after which %d are offered",
-				withdrawn,
-				result.Verdicts,
-				result.Reasons,
-				w.crashes,
-				w.offered,
-			)
+			t.Errorf("withdrawn %v: %v %v, %d crashes, after which %d are offered", withdrawn, result.Verdicts,
+				result.Reasons, w.crashes, w.offered)
 		}
 	}
 }

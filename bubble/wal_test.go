@@ -225,10 +225,8 @@ func TestWeakestLoss(t *testing.T) {
 			plan.Strategy = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 40}
 			for plan.Seed = range uint64(3) {
 				small := shrunk(t, plan)
-				losses := slices.DeleteFunc(
-					texts(small.Trace, bubble.PowerFailure),
-					func(s string) bool { return s == "nothing" },
-				)
+				losses := slices.DeleteFunc(texts(small.Trace, bubble.PowerFailure),
+					func(s string) bool { return s == "nothing" })
 				t.Logf("seed %d: %s, %d attempts: %s", plan.Seed, small.Is, small.Attempts, losses)
 				if len(losses) == 1 && strings.Contains(losses[0], c.want) && !strings.Contains(losses[0], ",") {
 					return

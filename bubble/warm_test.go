@@ -40,10 +40,8 @@ func TestWarm(t *testing.T) {
 			Start:   program("warm"),
 			Process: bubble.Process{Warm: []*bubble.Warming{warming}},
 		}
-		if _, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1},
-		); err != nil {
+		if _, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range starts {

@@ -202,12 +202,8 @@ func (w *World) isStopping() bool {
 // come from one goroutine, whose order is kept.
 func inOrder(sent []sending, rank func(any) int) {
 	slices.SortStableFunc(sent, func(a, b sending) int {
-		first := cmp.Or(
-			cmp.Compare(a.from, b.from),
-			cmp.Compare(a.to, b.to),
-			cmp.Compare(a.tag.Phase, b.tag.Phase),
-			cmp.Compare(a.tag.Round, b.tag.Round),
-		)
+		first := cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.tag.Phase, b.tag.Phase),
+			cmp.Compare(a.tag.Round, b.tag.Round))
 		if first == 0 && rank != nil {
 			first = cmp.Compare(rank(a.body), rank(b.body))
 		}

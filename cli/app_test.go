@@ -197,20 +197,8 @@ func TestUnlisted(t *testing.T) {
 
 // The command keeps a finding even if the interrupt came before the finding was shrunk.
 func TestInterruptKeepsTheFinding(t *testing.T) {
-	status, out, errOut := interrupted(
-		t,
-		true,
-		700,
-		"run",
-		"stopping",
-		"--workers",
-		"1",
-		"--keep-going",
-		"--junit",
-		"junit.xml",
-		"--report",
-		"page.html",
-	)
+	status, out, errOut := interrupted(t, true, 700, "run", "stopping", "--workers", "1", "--keep-going", "--junit",
+		"junit.xml", "--report", "page.html")
 	if status != statusFinding {
 		t.Fatalf("status %d\n%s%s", status, out, errOut)
 	}
@@ -250,13 +238,8 @@ func TestInterruptShrinking(t *testing.T) {
 	}
 	found, _ := filepath.Glob("lockstep-out/*.trace")
 	out.Reset()
-	status := app(40).execute(
-		ctx,
-		"lockstep",
-		[]string{"shrink", found[0], "--out", "small.trace", "--json"},
-		&out,
-		&errOut,
-	)
+	status := app(40).execute(ctx, "lockstep", []string{"shrink", found[0], "--out", "small.trace", "--json"}, &out,
+		&errOut)
 	var got struct {
 		Attempts    int
 		Exhausted   bool

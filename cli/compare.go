@@ -115,8 +115,7 @@ func (c *compareCmd) again(e *Env) string {
 		[]string{e.Self, "compare", c.Target, "--strategies", strings.Join(c.Strategies, " ")},
 		c.words()...)
 	return commandLine(
-		append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)),
-	)
+		append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)))
 }
 
 // ParseStrategies parses lists of strategies. A comma separates two strategies if the name of a strategy follows, and

@@ -146,24 +146,15 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 // coverageLines returns a line for each reading.
 func coverageLines(readings []coverage.Reading) (lines []string) {
 	for _, r := range readings {
-		line := fmt.Sprintf(
-			"coverage of %s: %d of %d (%.4g %%) in %d tests",
-			r.Name,
-			r.Covered,
-			r.Goals,
-			100*r.Fraction,
-			r.Tests,
-		)
+		line := fmt.Sprintf("coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals,
+			100*r.Fraction, r.Tests)
 		if r.Hits > 0 {
 			line += fmt.Sprintf(", hit in %d of %d runs", r.Hits, r.Runs)
 		}
 		if t := r.Theory; t != nil {
 			line += fmt.Sprintf(
 				"; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
-				100*t.Fraction,
-				roundedDown(t.Probability),
-				roundedDown(t.Bound),
-			)
+				100*t.Fraction, roundedDown(t.Probability), roundedDown(t.Bound))
 		}
 		lines = append(lines, line)
 	}

@@ -120,10 +120,8 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 
 // A message has the program's name once, at its beginning, however many errors it wraps.
 func TestOneLine(t *testing.T) {
-	err := errors.Join(
-		fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")),
-		errors.New("lockstep: nor that"),
-	)
+	err := errors.Join(fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")),
+		errors.New("lockstep: nor that"))
 	if got := oneLine(err); got != "x.trace: no such; thing; nor that" {
 		t.Errorf("%q", got)
 	}

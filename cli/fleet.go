@@ -75,10 +75,8 @@ func (c *runCmd) elsewhere(e *Env) error {
 		return err
 	}
 	set := slices.Concat(c.build, c.Set)
-	g, err := e.app.Fleet(
-		e,
-		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: set, Args: c.batchArgs(), For: c.For},
-	)
+	g, err := e.app.Fleet(e,
+		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: set, Args: c.batchArgs(), For: c.For})
 	if err != nil {
 		return err
 	}
@@ -118,11 +116,8 @@ func (c *runCmd) readGathered(file string) error {
 	}
 	var h handedOver
 	if json.Unmarshal(text, &h) != nil || h.File != file || h.Gathered == nil || h.Gathered.Result == nil {
-		return fmt.Errorf(
-			"%s names %s, which lockstep did not write; the variable is for its own use",
-			gatheredVariable,
-			file,
-		)
+		return fmt.Errorf("%s names %s, which lockstep did not write; the variable is for its own use",
+			gatheredVariable, file)
 	}
 	c.gathered = h.Gathered
 	return os.Remove(file)

@@ -45,13 +45,8 @@ func TestHang(t *testing.T) {
 		Targets: []target.Target{target.Of("looping", "one that hangs", looping{smr.Cluster{Nodes: 3}}, smr.Prefix)},
 	}
 	var out, errOut bytes.Buffer
-	status := app.execute(
-		context.Background(),
-		"lockstep",
-		[]string{"run", "looping", "--step-timeout", "100ms", "--workers", "1", "--closure"},
-		&out,
-		&errOut,
-	)
+	status := app.execute(context.Background(), "lockstep",
+		[]string{"run", "looping", "--step-timeout", "100ms", "--workers", "1", "--closure"}, &out, &errOut)
 	if status != statusFinding {
 		t.Errorf("status %d", status)
 	}

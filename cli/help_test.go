@@ -75,11 +75,8 @@ func number(t *testing.T, text string) int {
 // picture draws a run as text.
 func picture(t *testing.T, width int) string {
 	t.Helper()
-	tr, err := lockstep.Record(
-		context.Background(),
-		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix},
-		0,
-	)
+	tr, err := lockstep.Record(context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,13 +132,8 @@ func writeListed(w io.Writer, list []listed) {
 	for _, l := range list {
 		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.Help)
 		if len(l.Versions) > 0 {
-			fmt.Fprintf(
-				w,
-				"      %-14s of %s, built on demand: %s\n",
-				target.VersionKey,
-				l.Library,
-				strings.Join(l.Versions, ", "),
-			)
+			fmt.Fprintf(w, "      %-14s of %s, built on demand: %s\n", target.VersionKey, l.Library,
+				strings.Join(l.Versions, ", "))
 		}
 		for _, o := range l.Options {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)

@@ -34,11 +34,8 @@ func checkSpace(limit uint64) error {
 	if limit == 0 || limit >= leastSpace {
 		return nil
 	}
-	return fmt.Errorf(
-		"the limit on address space is %d kB, and at least %d kB are needed: raise it with ulimit -v",
-		limit>>10,
-		leastSpace>>10,
-	)
+	return fmt.Errorf("the limit on address space is %d kB, and at least %d kB are needed: raise it with ulimit -v",
+		limit>>10, leastSpace>>10)
 }
 
 // tune sets the garbage collector for throughput, unless environment variables configure it.

@@ -60,13 +60,8 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	}
 	at, err := e.locate(name, set)
 	if err != nil {
-		return at, fmt.Errorf(
-			"%s: unknown target %q: this program knows %s; %s",
-			r.Trace,
-			h.Target,
-			strings.Join(e.app.names(), ", "),
-			r.origin(h),
-		)
+		return at, fmt.Errorf("%s: unknown target %q: this program knows %s; %s", r.Trace, h.Target,
+			strings.Join(e.app.names(), ", "), r.origin(h))
 	}
 	if at.program != nil {
 		at.set = nil
@@ -107,13 +102,8 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 		at.build = "" // the trace does not say which build it was
 	}
 	other := func(build string) error {
-		return fmt.Errorf(
-			"%s: the trace is of %s in the build %s, this program has %s",
-			r.Trace,
-			t.Header.Target,
-			t.Header.Build,
-			orUnnamed(build),
-		)
+		return fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target,
+			t.Header.Build, orUnnamed(build))
 	}
 	if at.build != "" && t.Header.Build != at.build { // check this first: other errors may follow from it
 		return lockstep.Plan{}, other(at.build)
@@ -239,14 +229,12 @@ func (c *replayCmd) Run(e *Env) error {
 	if c.JSON {
 		return e.JSON(
 			replayed{
-				Trace:   c.Trace,
-				Target:  t.Header.Target,
-				Build:   t.Header.Build,
-				Verdict: o.Verdict,
-				Finding: o.Finding,
-				Result: again.Words(
-					t,
-				),
+				Trace:      c.Trace,
+				Target:     t.Header.Target,
+				Build:      t.Header.Build,
+				Verdict:    o.Verdict,
+				Finding:    o.Finding,
+				Result:     again.Words(t),
 				Difference: again.Difference,
 				Failed:     again.Failed,
 				Of:         again.Of,
@@ -328,15 +316,8 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if e.Interrupted() {
 		interrupted = ", interrupted"
 	}
-	fmt.Fprintf(
-		e.Out,
-		"from %s\nto   %s, in %d attempts%s\ntrace %s\n",
-		small.Was,
-		small.Is,
-		small.Attempts,
-		interrupted,
-		out,
-	)
+	fmt.Fprintf(e.Out, "from %s\nto   %s, in %d attempts%s\ntrace %s\n", small.Was, small.Is, small.Attempts,
+		interrupted, out)
 	return nil
 }
 

@@ -22,8 +22,7 @@ func guidedApp() App {
 			sc := scenario.New(name)
 			sc.Machine().On(scenario.IsEvent(smr.Output), state).MarkSuccess()
 			return sc.Use(
-				scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)),
-			)
+				scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)))
 		}
 	}
 	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix).Explored("walk:steps=40")
@@ -50,17 +49,8 @@ func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
 // and page. Options of the command line override those of the scenario.
 func TestRunScenario(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errOut := guidedRun(
-		t,
-		"run",
-		"smr",
-		"--scenario",
-		"late promise",
-		"--runs",
-		"20",
-		"--strategy",
-		"walk",
-	)
+	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "20", "--strategy",
+		"walk")
 	if status != statusClean || !strings.Contains(out, "scenario late promise succeeded in ") ||
 		!strings.Contains(out, "requests=2") {
 		t.Errorf("status %d\n%s%s", status, out, errOut)
@@ -104,10 +94,7 @@ func TestUsualStrategies(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s%s", c.args, c.want, out, errOut)
 		}
 	}
-	if _, out, _ := guidedRun(t, "list"); !strings.Contains(
-		out,
-		"--strategy     by default walk:steps=40\n",
-	) {
+	if _, out, _ := guidedRun(t, "list"); !strings.Contains(out, "--strategy     by default walk:steps=40\n") {
 		t.Errorf("%s", out)
 	}
 }
@@ -141,19 +128,8 @@ func TestControl(t *testing.T) {
 // reproduces it.
 func TestRunScenarioFinding(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errOut := guidedRun(
-		t,
-		"run",
-		"smr",
-		"--scenario",
-		"no output",
-		"--runs",
-		"50",
-		"--strategy",
-		"walk",
-		"--json",
-		"--no-shrink",
-	)
+	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "no output", "--runs", "50", "--strategy", "walk",
+		"--json", "--no-shrink")
 	var document struct{ Trace string }
 	if err := json.Unmarshal([]byte(out), &document); status != statusFinding || err != nil {
 		t.Fatalf("status %d, %v\n%s%s", status, err, out, errOut)

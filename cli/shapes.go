@@ -52,11 +52,8 @@ func (e *Env) shapesOf(system lockstep.System, info lockstep.Info) (*shapes, err
 
 // write writes a line for each round, and the advice.
 func (s *shapes) write(w io.Writer) {
-	fmt.Fprintf(
-		w,
-		"    Rounds, in %d runs that lose a fifth of the messages: name, one-to-all, all-to-one, neither\n",
-		s.Runs,
-	)
+	fmt.Fprintf(w, "    Rounds, in %d runs that lose a fifth of the messages: name, one-to-all, all-to-one, neither\n",
+		s.Runs)
 	for _, r := range s.Rounds {
 		name := r.Name
 		if name == "" {

@@ -44,21 +44,9 @@ func TestSignalTwice(t *testing.T) {
 	}
 	cmd := exec.Command(self, "run", "./check")
 	cmd.Dir = dir
-	cmd.Env = append(
-		os.Environ(),
-		aloneVariable+"=1",
-		"GOWORK=off",
-		"BEGUN="+begun,
-		"REAL="+os.Getenv("PATH"),
-		"PATH="+filepath.Join(
-			dir,
-			"bin",
-		)+":"+os.Getenv(
-			"PATH",
-		),
-		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
-		"TMPDIR="+filepath.Join(dir, "tmp"),
-	)
+	cmd.Env = append(os.Environ(), aloneVariable+"=1", "GOWORK=off", "BEGUN="+begun, "REAL="+os.Getenv("PATH"),
+		"PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+		"TMPDIR="+filepath.Join(dir, "tmp"))
 	var errOut bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &errOut, 10*time.Second // a go command that survives has the file open
 	if err := cmd.Start(); err != nil {

@@ -57,20 +57,13 @@ func (e *Env) locate(name string, set []string) (place, error) {
 	case p != nil:
 		return place{program: p, version: version, set: rest}, nil
 	case unknown != nil:
-		return place{}, fmt.Errorf(
-			"unknown target %q: one of %s, or the directory or import path of a main package",
-			name,
-			strings.Join(e.app.names(), ", "),
-		)
+		return place{}, fmt.Errorf("unknown target %q: one of %s, or the directory or import path of a main package",
+			name, strings.Join(e.app.names(), ", "))
 	case version == "" || target.ThisBuild() == "":
 		return place{target: t, build: target.ThisBuild(), set: set}, nil
 	case !strings.Contains(target.ThisBuild()+"~", "@"+version+"~"):
-		return place{}, fmt.Errorf(
-			"version %s of %s is not in this program, which is built with %s",
-			version,
-			name,
-			target.ThisBuild(),
-		)
+		return place{}, fmt.Errorf("version %s of %s is not in this program, which is built with %s", version, name,
+			target.ThisBuild())
 	default:
 		return place{target: t, build: target.ThisBuild(), set: rest}, nil
 	}
@@ -85,13 +78,8 @@ func (e *Env) locatePackage(name string, set []string) (place, error) {
 	if of == "" {
 		if len(e.app.Targets) != 1 {
 			names := e.app.names()
-			return place{}, fmt.Errorf(
-				"%s has %d targets: %s; write %s:NAME for one of them",
-				pkg,
-				len(names),
-				strings.Join(names, ", "),
-				pkg,
-			)
+			return place{}, fmt.Errorf("%s has %d targets: %s; write %s:NAME for one of them", pkg, len(names),
+				strings.Join(names, ", "), pkg)
 		}
 		of = e.app.Targets[0].Name
 	}
@@ -224,9 +212,7 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 	p := at.program
 	if e.asked == p.Name {
 		return "", nil, fmt.Errorf(
-			"%s was built for this and does not know it: its main package must call cli.Main with its targets",
-			p.Name,
-		)
+			"%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
 	}
 	b := build.Builder{BestEffort: e.bestEffort, Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	if at.counted != nil {

@@ -38,13 +38,8 @@ func (a Allow) has(key, value string) bool {
 func (a Allow) check(t target.Target, named map[string]string) error {
 	for _, o := range t.Options() {
 		if value, set := named[o.Key]; set && !o.FromFile(value) && !a.has(o.Key, value) {
-			return fmt.Errorf(
-				"%s=%s %s, which a file must not choose: give --set %s to allow it",
-				o.Key,
-				value,
-				o.Trust.Does(),
-				quoted(o.Key+"="+value),
-			)
+			return fmt.Errorf("%s=%s %s, which a file must not choose: give --set %s to allow it", o.Key, value,
+				o.Trust.Does(), quoted(o.Key+"="+value))
 		}
 	}
 	return nil
@@ -109,11 +104,8 @@ func (r *recorded) options(t target.Target, named map[string]string) (map[string
 	for _, pair := range r.Set {
 		key, value, ok := cutPair(pair)
 		if !ok || !slices.Contains(mine, key) {
-			return nil, fmt.Errorf(
-				"--set %s: allowed is key=value, for %s; the rest is as the trace says",
-				pair,
-				strings.Join(mine, ", "),
-			)
+			return nil, fmt.Errorf("--set %s: allowed is key=value, for %s; the rest is as the trace says", pair,
+				strings.Join(mine, ", "))
 		}
 		if slices.ContainsFunc(
 			t.Options(),

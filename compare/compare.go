@@ -201,15 +201,9 @@ func independent(s lockstep.Strategy, info lockstep.Info) bool {
 
 // WriteText writes the comparison as a table.
 func (r *Result) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(
-		w,
-		"%s: %d campaigns of at most %d runs with each strategy, seed %d, intervals with confidence %g\n\n",
-		r.Target,
-		r.Repeat,
-		r.Runs,
-		r.Seed,
-		r.Confidence,
-	)
+	_, err := fmt.Fprintf(w,
+		"%s: %d campaigns of at most %d runs with each strategy, seed %d, intervals with confidence %g\n\n", r.Target,
+		r.Repeat, r.Runs, r.Seed, r.Confidence)
 	if err != nil {
 		return err
 	}
@@ -222,16 +216,8 @@ func (r *Result) WriteText(w io.Writer) error {
 	fmt.Fprintln(t)
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		fmt.Fprintf(
-			t,
-			"%s\t%d\t%d\t%s\t%s\t%.0f",
-			row.Strategy,
-			row.Found,
-			row.Nothing,
-			row.medianText(r.Runs),
-			row.hitsText(),
-			float64(row.TotalSteps)/float64(max(row.TotalRuns, 1)),
-		)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%.0f", row.Strategy, row.Found, row.Nothing, row.medianText(r.Runs),
+			row.hitsText(), float64(row.TotalSteps)/float64(max(row.TotalRuns, 1)))
 		if timed {
 			sum := 0.0
 			for _, s := range row.Seconds {

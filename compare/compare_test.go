@@ -182,14 +182,8 @@ func TestProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf(
-			"%.1f %.1f %.1f %.1f %.1f",
-			got.Rounds,
-			got.QuorumRounds,
-			got.Phases,
-			got.QuorumPhases,
-			got.Messages,
-		)
+		text := fmt.Sprintf("%.1f %.1f %.1f %.1f %.1f", got.Rounds, got.QuorumRounds, got.Phases, got.QuorumPhases,
+			got.Messages)
 		if text != c.want {
 			t.Errorf("%s: %s, want %s", c.s, text, c.want)
 		}

@@ -43,8 +43,7 @@ func binomialUpTo(k, n int, p float64) float64 {
 	sum := 0.0
 	for i := 0; i <= k; i++ {
 		sum += math.Exp(
-			lgamma(n+1) - lgamma(i+1) - lgamma(n-i+1) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p),
-		)
+			lgamma(n+1) - lgamma(i+1) - lgamma(n-i+1) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
 	}
 	return min(sum, 1)
 }

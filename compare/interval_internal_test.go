@@ -40,15 +40,8 @@ func TestTotalUpTo(t *testing.T) {
 					continue
 				}
 				if got := totalUpTo(total, c.campaigns, c.limit, p); math.Abs(got-sum) > 1e-9 {
-					t.Fatalf(
-						"%d campaigns of %d runs, p=%g: up to %d is %g, want %g",
-						c.campaigns,
-						c.limit,
-						p,
-						total,
-						got,
-						sum,
-					)
+					t.Fatalf("%d campaigns of %d runs, p=%g: up to %d is %g, want %g", c.campaigns, c.limit, p, total,
+						got, sum)
 				}
 			}
 		}

@@ -14,12 +14,8 @@ import (
 )
 
 // campaign feeds a meter with runs of a few stages, drawn from a space.
-func campaign(
-	rng *rand.Rand,
-	space cover.Space,
-	runs int,
-	watches ...coverage.Watch,
-) ([][]cover.Stage, *coverage.Meter) {
+func campaign(rng *rand.Rand, space cover.Space, runs int,
+	watches ...coverage.Watch) ([][]cover.Stage, *coverage.Meter) {
 	meter := must(coverage.NewMeter(watches...))
 	sampler := must(cover.NewSampler(space))
 	var all [][]cover.Stage
@@ -75,14 +71,8 @@ func TestMeterCounts(t *testing.T) {
 				curve = curve[1:]
 			}
 			if len(curve) > 0 && curve[0].Run == r+1 && (curve[0].Covered != len(covered) || curve[0].Tests != tests) {
-				t.Errorf(
-					"%s: after run %d the curve has %+v, want %d covered by %d tests",
-					reading.Name,
-					r+1,
-					curve[0],
-					len(covered),
-					tests,
-				)
+				t.Errorf("%s: after run %d the curve has %+v, want %d covered by %d tests", reading.Name, r+1, curve[0],
+					len(covered), tests)
 			}
 		}
 		last := reading.Curve[len(reading.Curve)-1]
@@ -143,13 +133,8 @@ func TestMeterTheory(t *testing.T) {
 	}
 	margin := 4.5 * math.Sqrt(theory.Probability*(1-theory.Probability)/campaigns)
 	if full/campaigns < theory.Probability-margin || theory.Bound > theory.Probability {
-		t.Errorf(
-			"all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f",
-			full,
-			campaigns,
-			theory.Probability,
-			theory.Bound,
-		)
+		t.Errorf("all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f", full, campaigns,
+			theory.Probability, theory.Bound)
 	}
 }
 
@@ -275,14 +260,8 @@ func ExampleMeter() {
 		meter.Add([]cover.Stage{{Partition: p, Ops: []cover.Op{{Name: "write", Node: 1}, {Name: "read", Node: 3}}}})
 	}
 	for _, r := range meter.Read() {
-		fmt.Printf(
-			"%s: %d of %d goals by %d tests (expected %.2f of them)\n",
-			r.Name,
-			r.Covered,
-			r.Goals,
-			r.Tests,
-			r.Theory.Fraction,
-		)
+		fmt.Printf("%s: %d of %d goals by %d tests (expected %.2f of them)\n", r.Name, r.Covered, r.Goals, r.Tests,
+			r.Theory.Fraction)
 		for _, point := range r.Curve {
 			fmt.Printf("  run %d: %d\n", point.Run, point.Covered)
 		}

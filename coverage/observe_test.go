@@ -371,13 +371,7 @@ func ExampleObserver() {
 		Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
 	})
 	r := meter.Read()[0]
-	fmt.Printf(
-		"%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n",
-		r.Covered,
-		r.Goals,
-		r.Tests,
-		100*r.Theory.Bound,
-		err,
-	)
+	fmt.Printf("%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n", r.Covered, r.Goals, r.Tests,
+		100*r.Theory.Bound, err)
 	// Output: 5 of 5 goals in 9 tests; at least 86 % for all of them: <nil>
 }

@@ -92,11 +92,8 @@ func (m *Meter) Put(next Sum) error {
 	for i, c := range next.Watches {
 		for _, n := range c.News {
 			if i >= len(m.watches) || len(n.Goals) > 0 && n.Goals[len(n.Goals)-1] >= len(m.watches[i].Goals) {
-				return fmt.Errorf(
-					"coverage of %d watches with other goals, where there are %d",
-					len(next.Watches),
-					len(m.watches),
-				)
+				return fmt.Errorf("coverage of %d watches with other goals, where there are %d", len(next.Watches),
+					len(m.watches))
 			}
 		}
 	}

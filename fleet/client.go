@@ -41,10 +41,8 @@ func (c *Client) command(ctx context.Context, command Command) ([]string, error)
 	defer cancel()
 	m, err := c.store.conn.RequestWithContext(limited, commandSubject, text)
 	if errors.Is(err, nats.ErrNoResponders) {
-		return nil, fmt.Errorf(
-			"there is NATS at %s, but no fleet: lockstep fleet serve is not running",
-			c.store.conn.ConnectedUrl(),
-		)
+		return nil, fmt.Errorf("there is NATS at %s, but no fleet: lockstep fleet serve is not running",
+			c.store.conn.ConnectedUrl())
 	}
 	if err != nil {
 		return nil, err

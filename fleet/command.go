@@ -293,20 +293,8 @@ func (s *status) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
 	for _, x := range s.Campaigns {
-		words.Printf(
-			w,
-			"%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n",
-			x.ID,
-			x.State,
-			x.Target,
-			x.Strategy,
-			x.Seed,
-			x.Runs,
-			x.Of,
-			x.Findings,
-			x.Verdict,
-			x.Digest,
-		)
+		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed,
+			x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
 	}
 	for _, x := range s.Campaigns {
 		for _, line := range campaign.ProblemLines(x.Problems, ": --json lists all") {

@@ -83,13 +83,7 @@ func FuzzWorker(f *testing.F) {
 			fuzzPart(t, int(first), message, stored)
 		case sendsEdited:
 			kinds := []kind{passes, finds, errs, invalid}
-			p := testPart(
-				t,
-				testJob(100, true),
-				batch.Ask{End: 4},
-				kinds[int(first)%len(kinds)],
-				map[int]batch.Trace{},
-			)
+			p := testPart(t, testJob(100, true), batch.Ask{End: 4}, kinds[int(first)%len(kinds)], map[int]batch.Trace{})
 			fuzzPart(t, 0, edited(t, p, message), stored)
 		case sendsReport:
 			b := &ledgers{staff: map[string]Report{}, seen: map[string]time.Time{}}
@@ -127,9 +121,7 @@ var values = []any{
 	},
 	[]any{map[string]any{"Run": 2, "Difference": evil}},
 	base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 4096)),
-	base64.StdEncoding.EncodeToString(
-		bytes.Repeat([]byte{99}, 4096),
-	),
+	base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{99}, 4096)),
 	map[string]any{"runs": 4, "watches": []any{map[string]any{"tests": -1}}},
 }
 

@@ -319,10 +319,8 @@ func (l *Ledger) campaign() *campaign.Campaign {
 func (l *Ledger) groups() []campaign.Group {
 	var groups []campaign.Group
 	for _, f := range l.Findings {
-		groups = campaign.AddToGroups(
-			groups,
-			campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text},
-		)
+		groups = campaign.AddToGroups(groups,
+			campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text})
 	}
 	return groups
 }

@@ -152,16 +152,8 @@ func TestLedger(t *testing.T) {
 		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Failures) != len(w.Failures) ||
 			r.Verdict() != w.Verdict() ||
 			l.Job.Ended != Done {
-			t.Errorf(
-				"%s, digest %x after %d runs with %d findings; want %x after %d with %d",
-				l.Job.Ended,
-				r.Digest,
-				r.Runs,
-				len(r.Failures),
-				w.Digest,
-				w.Runs,
-				len(w.Failures),
-			)
+			t.Errorf("%s, digest %x after %d runs with %d findings; want %x after %d with %d", l.Job.Ended, r.Digest,
+				r.Runs, len(r.Failures), w.Digest, w.Runs, len(w.Failures))
 		}
 		for k, f := range l.Findings {
 			if f.Run != w.Failures[k].Run || f.Text != w.Failures[k].Finding.Text || f.Shape == "" {

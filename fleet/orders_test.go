@@ -136,17 +136,8 @@ func TestOrders(t *testing.T) {
 					ended, runs, findings := expected(kinds, keepGoing)
 					if d.l.Job.Ended != ended || d.l.Result.Runs != runs || len(d.l.Findings) != findings ||
 						ended == Failed && !strings.HasPrefix(d.l.Why, "the program failed") {
-						t.Errorf(
-							"%s: %s %q after %d runs with %d findings, want %s after %d with %d",
-							name,
-							d.l.Job.Ended,
-							d.l.Why,
-							d.l.Result.Runs,
-							len(d.l.Findings),
-							ended,
-							runs,
-							findings,
-						)
+						t.Errorf("%s: %s %q after %d runs with %d findings, want %s after %d with %d", name,
+							d.l.Job.Ended, d.l.Why, d.l.Result.Runs, len(d.l.Findings), ended, runs, findings)
 					}
 				}
 			}

@@ -127,11 +127,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		switch {
 		case !same(given, s.ViewToken):
-			http.Error(
-				w,
-				"This fleet wants its view token: open the address that lockstep fleet serve prints.",
-				http.StatusUnauthorized,
-			)
+			http.Error(w, "This fleet wants its view token: open the address that lockstep fleet serve prints.",
+				http.StatusUnauthorized)
 		case inAddress != "":
 			http.SetCookie(
 				w,
@@ -240,12 +237,8 @@ func (s *Server) findingPage(w http.ResponseWriter, r *http.Request) {
 		Replay: "lockstep replay " + traceFile(r, t),
 		Note:   "The trace is at " + r.URL.Path + "/trace.",
 	}
-	answer(
-		w,
-		"text/html",
-		func(w io.Writer, v report.Views) error { return report.Page(w, v, options) },
-		report.Views{Found: t},
-	)
+	answer(w, "text/html", func(w io.Writer, v report.Views) error { return report.Page(w, v, options) },
+		report.Views{Found: t})
 }
 
 // findingTrace writes the trace of a finding as a file.
@@ -307,10 +300,8 @@ func (b *ledgers) look() *campaign.Fleet {
 		}
 		f.Campaigns = append(f.Campaigns, line)
 		for _, q := range l.Quarantine {
-			f.Quarantine = append(
-				f.Quarantine,
-				campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First},
-			)
+			f.Quarantine = append(f.Quarantine,
+				campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First})
 		}
 		for _, x := range l.Findings {
 			f.Findings = append(
@@ -373,17 +364,11 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 		fmt.Fprintf(&b, "# HELP lockstep_%s %s\n# TYPE lockstep_%s gauge\n", name, help, name)
 		value(func(labels string, v float64) { fmt.Fprintf(&b, "lockstep_%s%s %g\n", name, labels, v) })
 	}
-	gauge(
-		"workers",
-		"Workers that have reported lately.",
-		func(emit func(string, float64)) { emit("", float64(len(f.Workers))) },
-	)
+	gauge("workers", "Workers that have reported lately.",
+		func(emit func(string, float64)) { emit("", float64(len(f.Workers))) })
 	gauge("runs_per_second", "Runs a second of all workers.", func(emit func(string, float64)) { emit("", f.Speed) })
-	gauge(
-		"refused_messages",
-		"Messages that were rejected.",
-		func(emit func(string, float64)) { emit("", float64(f.Refused)) },
-	)
+	gauge("refused_messages", "Messages that were rejected.",
+		func(emit func(string, float64)) { emit("", float64(f.Refused)) })
 	for _, m := range []struct {
 		name, help string
 		of         func(campaign.FleetCampaign) float64
@@ -413,12 +398,8 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 		gauge(m.name, m.help, func(emit func(string, float64)) {
 			for _, c := range f.Campaigns {
 				emit(
-					fmt.Sprintf(
-						"{campaign=%s,target=%s,strategy=%s}",
-						label(c.ID),
-						label(c.Result.Target),
-						label(c.Result.Strategy),
-					),
+					fmt.Sprintf("{campaign=%s,target=%s,strategy=%s}", label(c.ID), label(c.Result.Target),
+						label(c.Result.Strategy)),
 					m.of(c),
 				)
 			}

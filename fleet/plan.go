@@ -117,11 +117,8 @@ func checkYAML(text []byte) error {
 		case token.SequenceEntryType, token.MappingKeyType:
 			entries++
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType, token.DirectiveType:
-			return fmt.Errorf(
-				"line %d: %s: a plan has no anchors, aliases, merge keys, tags and directives",
-				line,
-				clip(t.Value),
-			)
+			return fmt.Errorf("line %d: %s: a plan has no anchors, aliases, merge keys, tags and directives", line,
+				clip(t.Value))
 		}
 		if flow > maxPlanDepth || entries > maxPlanDepth {
 			return fmt.Errorf("line %d: lists and maps are nested more than %d deep", line, maxPlanDepth)
@@ -154,57 +151,31 @@ func (p *Plan) check() error {
 	refuse(!plain(p.Name), "name is %q, allowed are letters, digits and -", p.Name)
 	_, err := p.limit()
 	refuse(err != nil, "for is %q, allowed is a time such as 8h or 30m", p.For)
-	refuse(
-		!(p.Stop.Confidence > 0 && p.Stop.Confidence < 1),
-		"stop.confidence is %g, allowed is more than 0 and less than 1",
-		p.Stop.Confidence,
-	)
-	refuse(
-		!(p.Stop.FailureRate == 0 || p.Stop.FailureRate >= minFailureRate && p.Stop.FailureRate < 1),
-		"stop.failure-rate is %g, allowed is 0 (no rule), or %g and more, less than 1",
-		p.Stop.FailureRate,
-		minFailureRate,
-	)
+	refuse(!(p.Stop.Confidence > 0 && p.Stop.Confidence < 1),
+		"stop.confidence is %g, allowed is more than 0 and less than 1", p.Stop.Confidence)
+	refuse(!(p.Stop.FailureRate == 0 || p.Stop.FailureRate >= minFailureRate && p.Stop.FailureRate < 1),
+		"stop.failure-rate is %g, allowed is 0 (no rule), or %g and more, less than 1", p.Stop.FailureRate,
+		minFailureRate)
 	refuse(len(p.Campaigns) == 0, "campaigns is empty: a plan needs one")
-	refuse(
-		p.size() > maxPlanCampaigns,
-		"there are more than %d campaigns, counted with their strategies and seeds",
-		maxPlanCampaigns,
-	)
-	refuse(
-		len(p.Regressions) > maxPlanTraces,
-		"regressions has %d patterns, allowed are %d",
-		len(p.Regressions),
-		maxPlanTraces,
-	)
+	refuse(p.size() > maxPlanCampaigns, "there are more than %d campaigns, counted with their strategies and seeds",
+		maxPlanCampaigns)
+	refuse(len(p.Regressions) > maxPlanTraces, "regressions has %d patterns, allowed are %d", len(p.Regressions),
+		maxPlanTraces)
 	for _, text := range append([]string{p.Baseline}, p.Regressions...) {
 		refuse(!isText(text), "%s is not a file name", clip(text))
 	}
 	for i, c := range p.Campaigns {
 		refuse(c.Target == "", "campaigns[%d].target is missing", i)
 		refuse(c.Runs < 0 || c.Steps < 0 || c.Nodes < 0, "campaigns[%d]: runs, steps and nodes must not be negative", i)
-		refuse(
-			c.Runs > maxPlanRuns || c.Steps > maxPlanSteps || c.Nodes > trace.MaxNodes,
-			"campaigns[%d]: allowed are %d runs, %d steps and %d nodes",
-			i,
-			maxPlanRuns,
-			maxPlanSteps,
-			trace.MaxNodes,
-		)
+		refuse(c.Runs > maxPlanRuns || c.Steps > maxPlanSteps || c.Nodes > trace.MaxNodes,
+			"campaigns[%d]: allowed are %d runs, %d steps and %d nodes", i, maxPlanRuns, maxPlanSteps, trace.MaxNodes)
 		for _, text := range slices.Concat([]string{c.Name, c.Target, c.Scenario}, c.Set, c.Strategies) {
-			refuse(
-				!isText(text),
-				"campaigns[%d]: %s: allowed are %d characters that can be printed, of which the first is not -",
-				i,
-				clip(text),
-				maxPlanText,
-			)
+			refuse(!isText(text),
+				"campaigns[%d]: %s: allowed are %d characters that can be printed, of which the first is not -", i,
+				clip(text), maxPlanText)
 		}
-		refuse(
-			c.Runs == 0 && p.Stop.FailureRate == 0 && p.For == "",
-			"campaigns[%d].runs is missing, and so is a rule to stop by: stop.failure-rate or for",
-			i,
-		)
+		refuse(c.Runs == 0 && p.Stop.FailureRate == 0 && p.For == "",
+			"campaigns[%d].runs is missing, and so is a rule to stop by: stop.failure-rate or for", i)
 	}
 	if more > 0 {
 		wrong = append(wrong, fmt.Errorf("%d things more are wrong", more))
@@ -307,10 +278,8 @@ func orOne[T any](list []T, one T) []T {
 func (p *Plan) regressions() (files []string, err error) {
 	defer func() {
 		if len(files) > maxPlanTraces {
-			err = errors.Join(
-				err,
-				fmt.Errorf("regressions: there are %d traces, allowed are %d", len(files), maxPlanTraces),
-			)
+			err = errors.Join(err,
+				fmt.Errorf("regressions: there are %d traces, allowed are %d", len(files), maxPlanTraces))
 		}
 	}()
 	for _, pattern := range p.Regressions {

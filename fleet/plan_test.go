@@ -117,23 +117,8 @@ campaigns:
 	var out outcome
 	for _, fresh := range []bool{true, false} {
 		doc, err := json.Marshal(
-			output(
-				t,
-				1,
-				"fleet",
-				"run",
-				file,
-				"--fleet",
-				f.url,
-				"--token-file",
-				f.tokenFile(),
-				"--out",
-				dir,
-				"--junit",
-				junit,
-				"--baseline",
-				filepath.Join(dir, "baseline.json"),
-			),
+			output(t, 1, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile(), "--out", dir, "--junit",
+				junit, "--baseline", filepath.Join(dir, "baseline.json")),
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -154,20 +139,8 @@ campaigns:
 	if n := (Stop{0.9, 0.01}).Runs(); out.Campaigns[0].Runs != n || out.Campaigns[0].Findings != 0 {
 		t.Errorf("%+v: want %d runs", out.Campaigns[0], n)
 	}
-	alone := output(
-		t,
-		1,
-		"run",
-		"smr-bug",
-		"--strategy",
-		"walk",
-		"--runs",
-		"300",
-		"--keep-going",
-		"--seed",
-		"2",
-		"--no-shrink",
-	)
+	alone := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "300", "--keep-going", "--seed", "2",
+		"--no-shrink")
 	if alone["digest"] != out.Campaigns[3].Digest {
 		t.Errorf("digest %s, alone %v", out.Campaigns[3].Digest, alone["digest"])
 	}
@@ -183,8 +156,7 @@ func TestStopsFirst(t *testing.T) {
 		"{target: smr, runs: 100}": "100", "{target: smr}": "230",
 		"{target: smr, runs: 1000, keep-going: true}": "1000"} {
 		p, err := ReadPlan(
-			planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"),
-		)
+			planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

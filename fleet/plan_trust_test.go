@@ -70,16 +70,9 @@ func TestPlanNames(t *testing.T) {
 		}
 	}
 	f := newFixture(t, 1)
-	cmd := command(
-		t,
-		"fleet",
-		"run",
-		planFile(t, "name: x\nregressions: ["+hostile+"]\ncampaigns: [{target: smr, runs: 1}]\n"),
-		"--fleet",
-		f.url,
-		"--token-file",
-		f.tokenFile(),
-	)
+	cmd := command(t, "fleet", "run",
+		planFile(t, "name: x\nregressions: ["+hostile+"]\ncampaigns: [{target: smr, runs: 1}]\n"), "--fleet", f.url,
+		"--token-file", f.tokenFile())
 	text, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(text), "give --set bin="+evil+" to allow it") {
 		t.Errorf("the regression: status %d:\n%s", cmd.ProcessState.ExitCode(), text)

@@ -43,9 +43,7 @@ func (c *planCmd) baseline(p *Plan) (string, error) {
 	if !filepath.IsLocal(p.Baseline) || filepath.Ext(p.Baseline) != ".json" {
 		return "", fmt.Errorf(
 			"%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another",
-			c.File,
-			p.Baseline,
-		)
+			c.File, p.Baseline)
 	}
 	return p.Baseline, nil
 }
@@ -120,11 +118,8 @@ func (c *planCmd) Run(e *cli.Env) error {
 	for _, l := range ledgers {
 		e.Report(l.Result.Problems())
 	}
-	return errors.Join(
-		c.fetch(e, client, out, ledgers),
-		c.write(e, out, ledgers),
-		writeBaseline(e, baseline, known, out.Groups),
-	)
+	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers),
+		writeBaseline(e, baseline, known, out.Groups))
 }
 
 // jobs lets the programs describe the campaigns, which checks them.
@@ -265,21 +260,8 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 	fmt.Fprintln(w, "campaign\tended\ttarget\tstrategy\tseed\truns\tfindings\tfailure rate at most\tdigest")
 	for i, x := range o.Campaigns {
 		rate := list[i].FailureRate()
-		words.Printf(
-			w,
-			"%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n",
-			x.ID,
-			x.State,
-			x.Target,
-			x.Strategy,
-			x.Seed,
-			x.Runs,
-			x.Of,
-			x.Findings,
-			rate.Upper,
-			100*rate.Confidence,
-			x.Digest,
-		)
+		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy,
+			x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
 	}
 	failed = errors.Join(failed, w.Flush())
 	for _, g := range o.Groups {
@@ -287,18 +269,8 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 		if g.New {
 			mark = "new"
 		}
-		words.Printf(
-			e.Out,
-			"%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n",
-			mark,
-			g.Target,
-			g.Property,
-			g.Text,
-			words.Count(g.Findings, "finding"),
-			g.First,
-			g.Campaign,
-			g.Trace,
-		)
+		words.Printf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property,
+			g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
 	}
 	for _, r := range o.Regressions {
 		if r.Fails {

@@ -197,14 +197,8 @@ func TestKilled(t *testing.T) {
 	done := make(chan map[string]any, 1)
 	c := command(
 		t,
-		append(
-			append([]string{"fleet", "run"}, flags...),
-			"--fleet",
-			f.url,
-			"--token-file",
-			f.tokenFile(),
-			"--json",
-		)...)
+		append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(),
+			"--json")...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
@@ -247,11 +241,6 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%s: %v, on one machine %v", key, got[key], want[key])
 		}
 	}
-	t.Logf(
-		"%v runs by %d workers, %d of them killed, server killed once: digest %v",
-		got["runs"],
-		workers,
-		killed,
-		got["digest"],
-	)
+	t.Logf("%v runs by %d workers, %d of them killed, server killed once: digest %v", got["runs"], workers, killed,
+		got["digest"])
 }

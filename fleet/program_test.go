@@ -44,13 +44,8 @@ func own(t *testing.T, text string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
-	return dir, append(
-		os.Environ(),
-		"FLEET_TEST_COMMAND=1",
-		"GOWORK=off",
-		"GOFLAGS=-mod=mod",
-		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
-	)
+	return dir, append(os.Environ(), "FLEET_TEST_COMMAND=1", "GOWORK=off", "GOFLAGS=-mod=mod",
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 }
 
 const ownMain = `package main
@@ -84,14 +79,8 @@ func TestPrograms(t *testing.T) {
 	c := there(
 		command(
 			t,
-			append(
-				append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...),
-				"--fleet",
-				f.url,
-				"--token-file",
-				f.tokenFile(),
-				"--json",
-			)...),
+			append(append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...), "--fleet", f.url, "--token-file",
+				f.tokenFile(), "--json")...),
 		client,
 		clientEnv,
 	)

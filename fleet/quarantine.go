@@ -58,13 +58,8 @@ func (l *Ledger) reject(first int, worker string, why error) {
 		last := l.Quarantine[len(l.Quarantine)-1]
 		l.end(
 			Failed,
-			fmt.Sprintf(
-				"the batch from run %d on was rejected %d times, the last time from worker %s: %s",
-				first,
-				n,
-				last.Worker,
-				last.Why,
-			),
+			fmt.Sprintf("the batch from run %d on was rejected %d times, the last time from worker %s: %s", first, n,
+				last.Worker, last.Why),
 		)
 	}
 }

@@ -81,12 +81,8 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	var err error
 	if s.store, err = connect(s.local, s.Token, s.config.Log); err == nil {
 		if n := s.store.conn.MaxPayload(); n < leastPayload {
-			err = fmt.Errorf(
-				"the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload",
-				s.local,
-				n,
-				leastPayload,
-			)
+			err = fmt.Errorf("the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload",
+				s.local, n, leastPayload)
 		} else if err = s.store.create(ctx); err == nil {
 			s.ledgers, err = openLedgers(ctx, s.store, s.config.Log)
 		}

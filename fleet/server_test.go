@@ -230,20 +230,12 @@ func TestSequential(t *testing.T) {
 	joined(t, s, "one")
 	joined(t, s, "two")
 	l := given(t, s, "smr", "--strategy", "systematic", "--runs", "900")
-	want, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900},
-	)
+	want, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900})
 	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != want.Runs ||
 		l.Result.Reached != want.Reached && want.Reached == "" {
-		t.Errorf(
-			"%v; digest %x after %d runs, want %x after %d",
-			err,
-			l.Result.Digest,
-			l.Result.Runs,
-			want.Digest,
-			want.Runs,
-		)
+		t.Errorf("%v; digest %x after %d runs, want %x after %d", err, l.Result.Digest, l.Result.Runs, want.Digest,
+			want.Runs)
 	}
 }
 
@@ -284,14 +276,8 @@ func TestLineages(t *testing.T) {
 	}
 	want := output(t, 1, append([]string{"run", "--no-shrink"}, flags...)...)
 	if fmt.Sprintf("%016x", l.Result.Digest) != want["digest"] || l.Result.Runs != 1990 || l.Job.Ended != Done {
-		t.Errorf(
-			"%s %s: digest %x after %d runs, on one machine %v",
-			l.Job.Ended,
-			l.Why,
-			l.Result.Digest,
-			l.Result.Runs,
-			want["digest"],
-		)
+		t.Errorf("%s %s: digest %x after %d runs, on one machine %v", l.Job.Ended, l.Why, l.Result.Digest,
+			l.Result.Runs, want["digest"])
 	}
 	if _, err := s.store.js.ObjectStore(t.Context(), lessonBucket(ids[0])); err == nil {
 		t.Error("what was learned is kept after the end")
@@ -337,18 +323,8 @@ func TestMeasures(t *testing.T) {
 			}
 		}
 	}
-	c := command(
-		t,
-		"run",
-		"smr",
-		"--strategy",
-		"guided:lineages=2",
-		"--closure",
-		"--fleet",
-		s.URL,
-		"--token-file",
-		s.tokenFile(),
-	)
+	c := command(t, "run", "smr", "--strategy", "guided:lineages=2", "--closure", "--fleet", s.URL, "--token-file",
+		s.tokenFile())
 	if text, err := c.CombinedOutput(); err == nil ||
 		!strings.Contains(string(text), "leave --closure or --fleet out") {
 		t.Errorf("%v: %s", err, text)
@@ -460,13 +436,8 @@ func TestReports(t *testing.T) {
 	close(beat)
 	all.Wait()
 	late := heap()
-	t.Logf(
-		"%d workers, %d reports each: heap %d KiB after a third, %d KiB at the end",
-		reporters,
-		reports,
-		early>>10,
-		late>>10,
-	)
+	t.Logf("%d workers, %d reports each: heap %d KiB after a third, %d KiB at the end", reporters, reports, early>>10,
+		late>>10)
 	if late > 2*early+16<<20 {
 		t.Errorf("the heap grew from %d to %d bytes", early, late)
 	}

@@ -111,11 +111,8 @@ func (b *ledgers) survive(do func()) {
 		if r := recover(); r != nil && b.panicked != fmt.Sprint(r) {
 			b.panicked = fmt.Sprint(r) // once, not in every turn
 			b.log(
-				fmt.Sprintf(
-					"the server panics, and continues: %v: %s",
-					r,
-					strings.ReplaceAll(string(debug.Stack()), "\n", " | "),
-				),
+				fmt.Sprintf("the server panics, and continues: %v: %s", r,
+					strings.ReplaceAll(string(debug.Stack()), "\n", " | ")),
 			)
 		}
 	}()
@@ -142,12 +139,8 @@ const mostStaff = 10_000
 func (b *ledgers) take(ctx context.Context, m jetstream.Msg) {
 	delivery, err := m.Metadata()
 	last := err != nil || delivery.NumDelivered >= maxReads
-	err = b.receive(
-		m.Subject(),
-		m.Data(),
-		last,
-		func(id string, run int) (batch.Trace, error) { return b.storedTrace(ctx, id, run) },
-	)
+	err = b.receive(m.Subject(), m.Data(), last,
+		func(id string, run int) (batch.Trace, error) { return b.storedTrace(ctx, id, run) })
 	switch {
 	case err == nil:
 		b.acks = append(b.acks, m)
@@ -164,12 +157,8 @@ const maxReads = 5
 
 // receive handles the message of a part. It quarantines an invalid part and returns an error with the reason. It does
 // the same if the last attempt to read the part's traces fails.
-func (b *ledgers) receive(
-	subject string,
-	message []byte,
-	last bool,
-	stored func(id string, run int) (batch.Trace, error),
-) error {
+func (b *ledgers) receive(subject string, message []byte, last bool,
+	stored func(id string, run int) (batch.Trace, error)) error {
 	id, first, p, err := readPart(subject, message)
 	l := b.ledgers[id] // only this goroutine changes it
 	if l != nil && err == nil {
@@ -445,13 +434,8 @@ func (b *ledgers) accept(ctx context.Context, jobs []Job) (ids []string, err err
 		b.ledgers[job.ID] = l
 		ids = append(ids, job.ID)
 		b.log(
-			fmt.Sprintf(
-				"campaign %s: %s under %s, %d runs",
-				job.ID,
-				job.Hello.Target,
-				job.Hello.Strategy,
-				job.Hello.Runs,
-			),
+			fmt.Sprintf("campaign %s: %s under %s, %d runs", job.ID, job.Hello.Target, job.Hello.Strategy,
+				job.Hello.Runs),
 		)
 	}
 	return ids, nil

@@ -87,9 +87,7 @@ func connect(address, token string, log func(string)) (*store, error) {
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf(
 			"the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s",
-			url,
-			TokenVariable,
-		)
+			url, TokenVariable)
 	case err != nil:
 		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", url, err)
 	}
@@ -197,12 +195,8 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 }
 
 // all reads the values of a bucket, ordered by key. It leaves out and logs unreadable values.
-func all[T any](
-	ctx context.Context,
-	kv jetstream.KeyValue,
-	read func([]byte) (T, error),
-	log func(string),
-) ([]T, error) {
+func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T, error),
+	log func(string)) ([]T, error) {
 	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err

@@ -136,10 +136,8 @@ func TestQuarantined(t *testing.T) {
 		!strings.Contains(page.String(), "the message is not a part") {
 		t.Errorf("the page does not show what is quarantined: %v", err)
 	}
-	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(
-		text,
-		"quarantined",
-	) ||
+	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(text,
+		"quarantined") ||
 		!strings.Contains(text, "the message is not a part") {
 		t.Errorf("the status does not show what is quarantined:\n%s", text)
 	}

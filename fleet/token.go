@@ -87,14 +87,8 @@ func checkListen(flag, address, kind, token string) error {
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", flag, address, err)
 	case !local && len(token) < minToken:
-		return fmt.Errorf(
-			"%s %s is not on the loopback: the %s token must have at least %d characters, it has %d",
-			flag,
-			address,
-			kind,
-			minToken,
-			len(token),
-		)
+		return fmt.Errorf("%s %s is not on the loopback: the %s token must have at least %d characters, it has %d",
+			flag, address, kind, minToken, len(token))
 	}
 	return nil
 }

@@ -59,13 +59,8 @@ func readPart(subject string, message []byte) (id string, first int, p *Part, er
 		return id, first, nil, fmt.Errorf("the message is not a part: %w", err)
 	}
 	if p.Campaign != id || p.First != first {
-		return id, first, p, fmt.Errorf(
-			"the part is about run %d of campaign %q, its subject is about run %d of %q",
-			p.First,
-			p.Campaign,
-			first,
-			id,
-		)
+		return id, first, p, fmt.Errorf("the part is about run %d of campaign %q, its subject is about run %d of %q",
+			p.First, p.Campaign, first, id)
 	}
 	return id, first, p, nil
 }
@@ -122,13 +117,8 @@ func (l *Ledger) checkOrigin(p *Part) error {
 	case l.Job.Ended != "" || p.First < l.Result.Runs:
 		return errOld
 	case p.Version != h.Version || p.Program != h.Program:
-		return fmt.Errorf(
-			"it was made by program %.20q of version %.20q, the campaign is of %s of version %s",
-			p.Program,
-			p.Version,
-			h.Program,
-			h.Version,
-		)
+		return fmt.Errorf("it was made by program %.20q of version %.20q, the campaign is of %s of version %s",
+			p.Program, p.Version, h.Program, h.Version)
 	case !l.asked(p.Ask):
 		return fmt.Errorf("the server did not ask for runs %d to %d with %d findings before "+
 			"them", p.First, p.End-1, p.Ask.Found)
@@ -150,22 +140,11 @@ func (l *Ledger) checkRuns(p *Part) error {
 	switch {
 	case r.Target != h.Target || r.Strategy != h.Strategy || r.Seed != h.Seed:
 		return fmt.Errorf(
-			"the result is of %.50q under %.50q with seed %d, the campaign is of %q under %q with seed %d",
-			r.Target,
-			r.Strategy,
-			r.Seed,
-			h.Target,
-			h.Strategy,
-			h.Seed,
-		)
+			"the result is of %.50q under %.50q with seed %d, the campaign is of %q under %q with seed %d", r.Target,
+			r.Strategy, r.Seed, h.Target, h.Strategy, h.Seed)
 	case r.From != p.First || r.Runs < 0 || r.Runs > size:
-		return fmt.Errorf(
-			"the result is of %d runs from run %d on, the batch has %d from run %d on",
-			r.Runs,
-			r.From,
-			size,
-			p.First,
-		)
+		return fmt.Errorf("the result is of %d runs from run %d on, the batch has %d from run %d on", r.Runs, r.From,
+			size, p.First)
 	case r.Exhausted && !h.Sequential:
 		return fmt.Errorf("the strategy %s cannot be exhausted", h.Strategy)
 	case r.Interrupted:
@@ -274,18 +253,12 @@ func (l *Ledger) checkCounts(p *Part) error {
 		}
 	}
 	if len(r.Reached) > maxText || len(sources) > maxCounts {
-		return fmt.Errorf(
-			"%d sources of nondeterminism, and how far the strategy came in %d bytes",
-			len(sources),
-			len(r.Reached),
-		)
+		return fmt.Errorf("%d sources of nondeterminism, and how far the strategy came in %d bytes", len(sources),
+			len(r.Reached))
 	}
-	return errors.Join(
-		checkList("events", nil, r.Events, 0),
-		checkList("failures", nil, r.ByProperty, 0),
+	return errors.Join(checkList("events", nil, r.Events, 0), checkList("failures", nil, r.ByProperty, 0),
 		checkList("properties", l.Result.Checked, r.Checked, lockstep.NotCounted),
-		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0),
-	)
+		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0))
 }
 
 // checkList reports why counts cannot be added to the known ones. Each count is at least least.
@@ -302,13 +275,8 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 			return fmt.Errorf("%.50q must happen sometimes: %v, before it %v", c.Name, c.Sometimes, known[i].Sometimes)
 		}
 		if len(known) > 0 && c.Optional != known[i].Optional {
-			return fmt.Errorf(
-				"%.50q of the %s is optional: %t; in the campaign it is %t",
-				c.Name,
-				what,
-				c.Optional,
-				known[i].Optional,
-			)
+			return fmt.Errorf("%.50q of the %s is optional: %t; in the campaign it is %t", c.Name, what, c.Optional,
+				known[i].Optional)
 		}
 	}
 	return nil
@@ -318,25 +286,16 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 func (l *Ledger) checkFindings(p *Part) error {
 	h, r := l.Job.Hello, p.Result
 	if want := min(campaign.Findings(r), max(0, h.Keep-p.Ask.Found)); len(r.Failures) != want || len(p.Shapes) != want {
-		return fmt.Errorf(
-			"%d findings with %d shapes, %d failing runs are to be kept",
-			len(r.Failures),
-			len(p.Shapes),
-			want,
-		)
+		return fmt.Errorf("%d findings with %d shapes, %d failing runs are to be kept", len(r.Failures), len(p.Shapes),
+			want)
 	}
 	flaky, last := 0, p.First-1
 	for i := range r.Failures {
 		f := &r.Failures[i]
 		switch {
 		case f.Run <= last || !p.has(f.Run) || !h.KeepGoing && f.Run != p.First+r.Runs-1:
-			return fmt.Errorf(
-				"a finding of run %d, after one of run %d, in runs %d to %d",
-				f.Run,
-				last,
-				p.First,
-				p.First+r.Runs-1,
-			)
+			return fmt.Errorf("a finding of run %d, after one of run %d, in runs %d to %d", f.Run, last, p.First,
+				p.First+r.Runs-1)
 		case f.Finding.Property == "" || len(f.Finding.Property) > maxName || !utf8.ValidString(f.Finding.Property):
 			return fmt.Errorf("the finding of run %d violates the property %.50q", f.Run, f.Finding.Property)
 		case len(f.Finding.Text) > maxText || len(f.Finding.Stack) > maxText || len(f.Flaky) > maxText ||
@@ -376,24 +335,14 @@ func (l *Ledger) checkMeasures(p *Part) error {
 	}
 	if c := p.Closure; c != nil {
 		if c.Runs < 0 || c.Runs > p.Result.Runs || c.Closed < 0 || c.Closed > c.Runs || len(c.Types) > maxCounts {
-			return fmt.Errorf(
-				"late messages of %d types in %d of %d runs, the part has %d",
-				len(c.Types),
-				c.Closed,
-				c.Runs,
-				p.Result.Runs,
-			)
+			return fmt.Errorf("late messages of %d types in %d of %d runs, the part has %d", len(c.Types), c.Closed,
+				c.Runs, p.Result.Runs)
 		}
 		for _, t := range c.Types {
 			if t.Changed < 0 || t.Late < t.Changed || t.Delivered < t.Late || t.Delivered > maxTotal ||
 				len(t.Type) > maxText {
-				return fmt.Errorf(
-					"of %d messages %.50q %d were late and %d changed a state",
-					t.Delivered,
-					t.Type,
-					t.Late,
-					t.Changed,
-				)
+				return fmt.Errorf("of %d messages %.50q %d were late and %d changed a state", t.Delivered, t.Type,
+					t.Late, t.Changed)
 			}
 		}
 	}
@@ -428,13 +377,8 @@ func (l *Ledger) checkTrace(f *lockstep.Failure, shape string, packed batch.Trac
 	h := l.Job.Hello
 	switch {
 	case t.Header.Target != h.Target || t.Header.Seed != h.Seed:
-		return fmt.Errorf(
-			"it is of %.50q with seed %d, the campaign is of %q with seed %d",
-			t.Header.Target,
-			t.Header.Seed,
-			h.Target,
-			h.Seed,
-		)
+		return fmt.Errorf("it is of %.50q with seed %d, the campaign is of %q with seed %d", t.Header.Target,
+			t.Header.Seed, h.Target, h.Seed)
 	case f.Flaky == "" && (t.Outcome.Finding == nil || t.Outcome.Finding.Property != f.Finding.Property):
 		return fmt.Errorf("it does not violate the property %q", f.Finding.Property)
 	case packed.Shape != shape || report.Shape(t) != shape:
@@ -476,12 +420,8 @@ func (p *Part) normalize() {
 func (r *Report) check() error {
 	switch {
 	case r.Worker == "" || len(r.Worker) > maxName || len(r.Version) > maxName || len(r.Campaign) > maxName:
-		return fmt.Errorf(
-			"a report of worker %.50q of version %.50q on campaign %.50q",
-			r.Worker,
-			r.Version,
-			r.Campaign,
-		)
+		return fmt.Errorf("a report of worker %.50q of version %.50q on campaign %.50q", r.Worker, r.Version,
+			r.Campaign)
 	case r.Runs < 0 || !(r.Speed >= 0 && r.Speed <= maxSpeed):
 		return fmt.Errorf("worker %q reports %d runs and %g a second", r.Worker, r.Runs, r.Speed)
 	case len(r.Refused) > maxCounts:

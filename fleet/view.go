@@ -99,8 +99,7 @@ func dialPage(address, token string) (*pageClient, error) {
 	case token == "":
 		return nil, fmt.Errorf(
 			"the page of a fleet wants the view token: give it by --token-file FILE or by the variable %s",
-			TokenVariable,
-		)
+			TokenVariable)
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &pageClient{

@@ -87,29 +87,15 @@ func (c *comparison) differs(got, want *moment, events string) *difference {
 	if c.outOfOrder != nil {
 		culprit = c.outOfOrder
 	}
-	what := fmt.Sprintf(
-		"node %d is in state %q after step %d, in rounds it is %q",
-		c.node,
-		want.is,
-		want.number,
-		got.is,
-	)
+	what := fmt.Sprintf("node %d is in state %q after step %d, in rounds it is %q", c.node, want.is, want.number,
+		got.is)
 	switch {
 	case c.events != events:
-		what = fmt.Sprintf(
-			"node %d has the events %s up to step %d, in rounds %s",
-			c.node,
-			words(events),
-			want.number,
-			words(c.events),
-		)
+		what = fmt.Sprintf("node %d has the events %s up to step %d, in rounds %s", c.node, words(events), want.number,
+			words(c.events))
 	case want.is == got.is:
-		what = fmt.Sprintf(
-			"the state of node %d after step %d is another in rounds, though its text %q is the same",
-			c.node,
-			want.number,
-			want.is,
-		)
+		what = fmt.Sprintf("the state of node %d after step %d is another in rounds, though its text %q is the same",
+			c.node, want.number, want.is)
 	}
 	return &difference{culprit, what}
 }

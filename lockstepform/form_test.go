@@ -180,11 +180,8 @@ func TestMeasureCountsLateChanges(t *testing.T) {
 
 func TestPanicKeepsItsForm(t *testing.T) {
 	forge := lockstep.Step{Kind: trace.Replace, Msg: 5}
-	run, res := form(
-		t,
-		asker(true),
-		steps.Forging{List: steps.List{timer(1), timer(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"},
-	)
+	run, res := form(t, asker(true),
+		steps.Forging{List: steps.List{timer(1), timer(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"})
 	if run.Outcome.Finding == nil || res.Trace == nil {
 		t.Fatalf("%+v, %+v", run.Outcome, res)
 	}

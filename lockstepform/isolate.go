@@ -95,11 +95,8 @@ func (f *isolationFinder) phase(phase int) {
 }
 
 // explains counts the losses that the isolation of a node explains, and returns the round in which it starts.
-func (f *isolationFinder) explains(
-	phase int,
-	n lockstep.Node,
-	lost []lostMessage,
-) (start, explained int, rest []lostMessage) {
+func (f *isolationFinder) explains(phase int, n lockstep.Node,
+	lost []lostMessage) (start, explained int, rest []lostMessage) {
 	start = len(f.kernels)
 	free := f.busy[phase][n] // also 0 if the node does nothing in the phase
 	for _, m := range lost {

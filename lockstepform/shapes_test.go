@@ -41,11 +41,8 @@ func ledBy(tags bool) sim.Cluster[int32] {
 
 func TestShapes(t *testing.T) {
 	for _, tags := range []bool{true, false} {
-		s, err := lockstepform.ShapesOf(
-			t.Context(),
-			lockstep.Plan{System: ledBy(tags), Strategy: strategy.Lossy{Rounds: 12, Loss: 0.3}},
-			100,
-		)
+		s, err := lockstepform.ShapesOf(t.Context(),
+			lockstep.Plan{System: ledBy(tags), Strategy: strategy.Lossy{Rounds: 12, Loss: 0.3}}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +53,8 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	_, err := lockstepform.ShapesOf(
-		t.Context(),
-		lockstep.Plan{System: ledBy(true), Strategy: strategy.DefaultWalk, Steps: 50},
-		1,
-	)
+	_, err := lockstepform.ShapesOf(t.Context(),
+		lockstep.Plan{System: ledBy(true), Strategy: strategy.DefaultWalk, Steps: 50}, 1)
 	if err == nil || !strings.Contains(err.Error(), "makes no lock-step rounds") {
 		t.Error(err)
 	}
@@ -68,11 +62,8 @@ func TestShapes(t *testing.T) {
 
 // The running example of the paper has a last round in which all nodes send to all nodes, and is not leader-based.
 func ExampleShapesOf() {
-	s, err := lockstepform.ShapesOf(
-		context.Background(),
-		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform},
-		200,
-	)
+	s, err := lockstepform.ShapesOf(context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform}, 200)
 	if err != nil {
 		fmt.Println(err)
 		return

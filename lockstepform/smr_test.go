@@ -86,13 +86,8 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 			if median := rounds[len(rounds)/2]; median > shortest+2 {
 				t.Errorf("the median shrunk form has %d rounds: %v", median, rounds)
 			}
-			t.Logf(
-				"%d of %d findings have a lock-step form, of %d rounds in the median; rounds of shrunk ones: %v",
-				formed,
-				number,
-				long[len(long)/2],
-				rounds,
-			)
+			t.Logf("%d of %d findings have a lock-step form, of %d rounds in the median; rounds of shrunk ones: %v",
+				formed, number, long[len(long)/2], rounds)
 		})
 	}
 }

@@ -31,11 +31,8 @@ import (
 // The flags of go test. Each has an environment variable that applies if the flag is not set.
 var (
 	flagSeed = flag.String("lockstep.seed", "", "seed of locksteptest.Run instead of the plan's (or LOCKSTEP_SEED)")
-	flagRuns = flag.String(
-		"lockstep.runs",
-		"",
-		"number of runs of locksteptest.Run instead of the plan's (or LOCKSTEP_RUNS)",
-	)
+	flagRuns = flag.String("lockstep.runs", "",
+		"number of runs of locksteptest.Run instead of the plan's (or LOCKSTEP_RUNS)")
 	flagVacuous = flag.String(
 		"lockstep.vacuous",
 		"",
@@ -53,11 +50,8 @@ var (
 		"most time that locksteptest.Run spends on shrinking a failing run; default 30s, 0 is no limit "+
 			"(or LOCKSTEP_SHRINKFOR)",
 	)
-	flagReplay = flag.String(
-		"lockstep.replay",
-		"",
-		"trace file that locksteptest.Run replays instead of exploring (or LOCKSTEP_REPLAY)",
-	)
+	flagReplay = flag.String("lockstep.replay", "",
+		"trace file that locksteptest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
 )
 
 func setting(value *string, env string) string {

@@ -85,10 +85,8 @@ func TestTestSettings(t *testing.T) {
 		Spec:     smr.Prefix,
 		Runs:     1,
 	}
-	inTest(
-		&enginetest.FakeT{TestName: "TestFind"},
-		lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000},
-	)
+	inTest(&enginetest.FakeT{TestName: "TestFind"},
+		lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000})
 	stored, _ := filepath.Glob("testdata/lockstep/TestFind/*.trace")
 	if len(stored) != 1 {
 		t.Fatalf("stored %q", stored)
@@ -229,11 +227,8 @@ func TestVacuousPartsFailTest(t *testing.T) {
 // its runs.
 func TestUncheckedPropertiesFailTest(t *testing.T) {
 	t.Chdir(t.TempDir())
-	never := spec.OnEvent(
-		"never",
-		"no such event",
-		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
-	)
+	never := spec.OnEvent("never", "no such event",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3},
 		Strategy: strategy.DefaultWalk,

@@ -338,12 +338,8 @@ func (s *Spent) Add(t Spent) {
 func (s Spent) String() string {
 	sum := max(s.Starting+s.Waiting+s.Working, 1)
 	share := func(d time.Duration) int64 { return int64((200*d + sum) / (2 * sum)) }
-	return fmt.Sprintf(
-		"starting %d %%, waiting %d %%, working %d %%",
-		share(s.Starting),
-		share(s.Waiting),
-		share(s.Working),
-	)
+	return fmt.Sprintf("starting %d %%, waiting %d %%, working %d %%", share(s.Starting), share(s.Waiting),
+		share(s.Working))
 }
 
 // Sleep lets time pass, unless the context ends.

@@ -64,11 +64,8 @@ func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep
 	if d.driver.Ready == nil || nodes == 0 {
 		return 0, d.Launch()
 	}
-	return nodes, d.Steady(
-		ctx,
-		nodes,
-		func(ctx context.Context, n lockstep.Node) bool { return d.driver.Ready(ctx, n, nodes) },
-	)
+	return nodes, d.Steady(ctx, nodes,
+		func(ctx context.Context, n lockstep.Node) bool { return d.driver.Ready(ctx, n, nodes) })
 }
 
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {

@@ -41,10 +41,8 @@ func listening() []net.TCPAddr {
 // inState lists the sockets in a state, of both families. It queries the kernel for these alone. The table in /proc has
 // all sockets, and thousands of closed connections take milliseconds to read.
 func inState(state int) ([]socket, error) {
-	return ask(
-		question{family: syscall.AF_INET, states: 1 << state},
-		question{family: syscall.AF_INET6, states: 1 << state},
-	)
+	return ask(question{family: syscall.AF_INET, states: 1 << state},
+		question{family: syscall.AF_INET6, states: 1 << state})
 }
 
 // between lists the socket with these addresses, if there is one. A socket opened for IPv6 and connected over IPv4 is

@@ -63,10 +63,8 @@ func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 // packets in the order of nodes.
 func (h *hands) look(out *lockstep.Outbox) error {
 	came, lost, err := h.network.Sent()
-	slices.SortStableFunc(
-		came,
-		func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) },
-	)
+	slices.SortStableFunc(came,
+		func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, p := range came {
 		body := out.Send(p.From, p.To, p.Type, p.Tag)
 		out.Text(body, p.Text)

@@ -160,11 +160,8 @@ func (p *pair) dial() *net.TCPConn {
 
 // dialler returns the node at the other end of a connection, or 0 if that end is no node.
 func (n *Network) dialler(conn *net.TCPConn) lockstep.Node {
-	pid := owner(
-		conn.RemoteAddr().(*net.TCPAddr),
-		conn.LocalAddr().(*net.TCPAddr),
-		func(pid int) bool { return n.owner(pid) != 0 },
-	)
+	pid := owner(conn.RemoteAddr().(*net.TCPAddr), conn.LocalAddr().(*net.TCPAddr),
+		func(pid int) bool { return n.owner(pid) != 0 })
 	return n.owner(pid)
 }
 

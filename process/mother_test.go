@@ -154,11 +154,8 @@ const (
 
 // answered is violated by every answer, and immediately appends a letter for each to a file.
 var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
-	file, err := os.OpenFile(
-		filepath.Join(os.Getenv(storeVariable), "noted"),
-		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
-		0o600,
-	)
+	file, err := os.OpenFile(filepath.Join(os.Getenv(storeVariable), "noted"), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600)
 	if err == nil {
 		_, _ = file.WriteString("x")
 		file.Close()
@@ -181,11 +178,8 @@ func mother(dir, store string) {
 		OnFailure: func(f *lockstep.Failure) {
 			file := filepath.Join(store, fmt.Sprint(f.Run))
 			data := &bytes.Buffer{}
-			if err := errors.Join(
-				trace.Write(data, f.Trace),
-				os.WriteFile(file+".part", data.Bytes(), 0o600),
-				os.Rename(file+".part", file),
-			); err != nil {
+			if err := errors.Join(trace.Write(data, f.Trace), os.WriteFile(file+".part", data.Bytes(), 0o600),
+				os.Rename(file+".part", file)); err != nil {
 				fmt.Println(err)
 			}
 		},

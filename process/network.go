@@ -201,10 +201,8 @@ func (n *Network) follow() {
 		n.mutex.Lock()
 		for _, l := range n.links {
 			l.alive = listens == nil ||
-				slices.ContainsFunc(
-					listens,
-					func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) },
-				)
+				slices.ContainsFunc(listens,
+					func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) })
 			l.obey()
 		}
 		n.mutex.Unlock()

@@ -14,11 +14,8 @@ import (
 // Steady starts the nodes that are due, and waits until the given nodes are ready according to the function; it does
 // not wait for others. It is for the beginning of a run, and for letting time pass after servers started or links
 // changed: see Did.
-func (c *Cluster) Steady(
-	ctx context.Context,
-	nodes lockstep.Nodes,
-	ready func(context.Context, lockstep.Node) bool,
-) error {
+func (c *Cluster) Steady(ctx context.Context, nodes lockstep.Nodes,
+	ready func(context.Context, lockstep.Node) bool) error {
 	return Timed(&c.Spent.Starting, func() error {
 		if err := c.Launch(); err != nil {
 			return err
@@ -40,12 +37,8 @@ const asking = 2 * time.Second
 // Await waits until nodes are ready according to the function, or for at most the timeout. It calls the function
 // repeatedly, each time with a timeout of two seconds. If a server ends or does not become ready, the run is
 // inconclusive. If servers bypass their links to each other, that is an error.
-func (c *Cluster) Await(
-	ctx context.Context,
-	nodes lockstep.Nodes,
-	timeout time.Duration,
-	ready func(context.Context, lockstep.Node) bool,
-) error {
+func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, timeout time.Duration,
+	ready func(context.Context, lockstep.Node) bool) error {
 	limit, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took more than %s", timeout))
 	defer cancel()
 	errs := make([]error, len(c.servers))

@@ -156,12 +156,8 @@ func TestCalls(t *testing.T) {
 		look()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := calls.ask(
-			ctx,
-			1,
-			time.Second,
-			func(context.Context) func(*lockstep.Outbox) { return nil },
-		); !errors.Is(
+		if err := calls.ask(ctx, 1, time.Second,
+			func(context.Context) func(*lockstep.Outbox) { return nil }); !errors.Is(
 			err,
 			context.Canceled,
 		) {

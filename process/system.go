@@ -104,17 +104,13 @@ func (s System) Describe() (lockstep.Info, error) {
 		Nodes:       s.Nodes,
 		Pace:        trace.Time(s.Pace),
 		Determinism: lockstep.BestEffort,
-		Events: append(
-			s.Events[:len(s.Events):len(s.Events)],
-			EventLog,
-			EventTime,
-		),
-		Roles:    s.Roles,
-		Requests: s.Requests,
-		Draws:    s.Draws,
-		Waits:    s.Waits,
-		Serial:   s.Serial,
-		Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait),
+		Events:      append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime),
+		Roles:       s.Roles,
+		Requests:    s.Requests,
+		Draws:       s.Draws,
+		Waits:       s.Waits,
+		Serial:      s.Serial,
+		Supports:    Kinds | trace.KindsOf(trace.Request, trace.Wait),
 	}
 	if s.Messages {
 		info.Supports |= PacketKinds

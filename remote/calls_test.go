@@ -24,13 +24,8 @@ func TestCalls(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			for n := range uint32(2) {
 				go func() {
-					_ = caller(
-						t.Context(),
-						&http.Client{Transport: authorized{transport}},
-						url,
-						n+1,
-						append(options, wire.Binary()),
-					)
+					_ = caller(t.Context(), &http.Client{Transport: authorized{transport}}, url, n+1,
+						append(options, wire.Binary()))
 				}()
 			}
 			if err := remote.AskAll(t.Context(), d, 10); err != nil {

@@ -108,11 +108,8 @@ func (l *line) close() { _ = l.Close() }
 // upgrade reads a hello and turns its connection into a line with a session.
 func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != wire.LineProtocol || r.ProtoMajor != 1 {
-		s.refuse(
-			w,
-			http.StatusUpgradeRequired,
-			fmt.Errorf("a line begins with POST, HTTP/1.1, Connection: Upgrade and Upgrade: %s", wire.LineProtocol),
-		)
+		s.refuse(w, http.StatusUpgradeRequired,
+			fmt.Errorf("a line begins with POST, HTTP/1.1, Connection: Upgrade and Upgrade: %s", wire.LineProtocol))
 		return
 	}
 	var hello wire.Hello
@@ -139,19 +136,13 @@ func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	t, err := s.enter(hello, l)
 	if err != nil {
 		s.refused()
-		_, _ = fmt.Fprintf(
-			conn,
-			"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n%s\n",
-			err,
-		)
+		_, _ = fmt.Fprintf(conn,
+			"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n%s\n", err)
 		l.close()
 		return
 	}
-	_, err = fmt.Fprintf(
-		conn,
-		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
-		wire.LineProtocol,
-	)
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+		wire.LineProtocol)
 	if err == nil {
 		err = l.order(s.welcome(t))
 	}

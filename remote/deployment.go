@@ -143,12 +143,8 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	for i := range d.nodes {
 		d.nodes[i].timers.Clear()
 		d.nodes[i].role = ""
-		number, err := d.order(
-			ctx,
-			i,
-			&wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()},
-			out,
-		)
+		number, err := d.order(ctx, i,
+			&wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()}, out)
 		if err != nil {
 			return err
 		}
@@ -244,12 +240,8 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)
-		return d.command(
-			ctx,
-			m.To,
-			&wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]},
-			out,
-		)
+		return d.command(ctx, m.To,
+			&wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]}, out)
 	case trace.Timer:
 		name := d.fire(s.Node, out)
 		return d.command(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
@@ -260,12 +252,8 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 			}
 			return d.wait(ctx, d.system.pace(), out)
 		}
-		return d.command(
-			ctx,
-			s.Node,
-			&wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)},
-			out,
-		)
+		return d.command(ctx, s.Node,
+			&wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)}, out)
 	case trace.Crash:
 		return d.crash(ctx, s.Node, out)
 	case trace.Restart:

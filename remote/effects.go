@@ -80,14 +80,8 @@ func (d *deployment) send(node lockstep.Node, e *wire.Effect, out *lockstep.Outb
 		return fmt.Errorf("a message to node %d; 1 to %d are possible", e.To, len(d.nodes))
 	}
 	if e.Phase > math.MaxInt32 || int(e.Round) >= max(1, len(d.system.Rounds)) {
-		return fmt.Errorf(
-			"a message %s of phase %d, round %d; phases go up to 2^31-1, rounds are the %d of %q",
-			e.Type,
-			e.Phase,
-			e.Round,
-			len(d.system.Rounds),
-			d.system.Rounds,
-		)
+		return fmt.Errorf("a message %s of phase %d, round %d; phases go up to 2^31-1, rounds are the %d of %q", e.Type,
+			e.Phase, e.Round, len(d.system.Rounds), d.system.Rounds)
 	}
 	var tag trace.Tag
 	if len(d.system.Rounds) > 0 {

@@ -220,14 +220,8 @@ func TestAsInSim(t *testing.T) {
 		}
 		if here.Digest != there.Digest || here.Verdicts[trace.Fail] != there.Verdicts[trace.Fail] ||
 			s == crashes && here.Verdicts[trace.Fail] == 0 {
-			t.Errorf(
-				"%s: digest %v with %d findings in sim, %v with %d remote",
-				s,
-				here.Digest,
-				here.Verdicts[trace.Fail],
-				there.Digest,
-				there.Verdicts[trace.Fail],
-			)
+			t.Errorf("%s: digest %v with %d findings in sim, %v with %d remote", s, here.Digest,
+				here.Verdicts[trace.Fail], there.Digest, there.Verdicts[trace.Fail])
 		}
 		t.Logf("%s: %d of %d runs fail in both", s, here.Verdicts[trace.Fail], here.Runs)
 	}

@@ -19,8 +19,7 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 		n := &d.nodes[k%len(d.nodes)]
 		number, err := n.session.order(
 			&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")},
-			d.system.Limits.timeout(),
-		)
+			d.system.Limits.timeout())
 		if err != nil {
 			return err
 		}

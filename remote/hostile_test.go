@@ -112,10 +112,7 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 		Listen: address,
 		Token:  secret,
 		Stats:  stats,
-	}.Deploy(
-		context.Background(),
-		&lockstep.Env{},
-	)
+	}.Deploy(context.Background(), &lockstep.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,10 +301,8 @@ func TestStale(t *testing.T) {
 	var stats remote.Stats
 	system := processes("late")
 	system.Stats = &stats
-	result, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1},
-	)
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,12 +313,8 @@ func TestStale(t *testing.T) {
 
 // late is a replica of the plain protocol. When ordered to begin a run, it first sends a report of the previous run.
 func late(ctx context.Context, options client.Options) error {
-	orders, err := call(
-		ctx,
-		options,
-		wire.OrdersProcedure,
-		bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})),
-	)
+	orders, err := call(ctx, options, wire.OrdersProcedure,
+		bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
 	if err != nil {
 		return err
 	}
@@ -345,8 +336,7 @@ func late(ctx context.Context, options client.Options) error {
 		session = max(session, o.Session)
 		if o.Kind == wire.Reset && o.Run > 1 {
 			_, _ = writer.Write(
-				frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}),
-			)
+				frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}))
 		}
 		_, _ = writer.Write(frame(wire.Report{Session: session, Run: o.Run, Done: o.Number}))
 	}

@@ -38,15 +38,8 @@ func TestJava(t *testing.T) {
 	java, dir := compiled(t)
 	system := processes("")
 	system.Command = func(lockstep.Node, string) *exec.Cmd {
-		return exec.Command(
-			java,
-			"-XX:TieredStopAtLevel=1",
-			"-XX:+UseSerialGC",
-			"-Xmx64m",
-			"-cp",
-			dir,
-			"io.github.lockstepgo.example.Election",
-		)
+		return exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", dir,
+			"io.github.lockstepgo.example.Election")
 	}
 	plan := lockstep.Plan{System: system, Spec: oneLeader, Strategy: crashes, Runs: 200, Steps: 60, Workers: 1}
 	f := enginetest.First(t, plan)

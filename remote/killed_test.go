@@ -34,12 +34,8 @@ func campaign() {
 	if err != nil {
 		panic(err)
 	}
-	k, err := artifact.Run(
-		context.Background(),
-		plan,
-		result.First().Trace,
-		artifact.Options{Dir: os.Getenv(markVariable), NoShrink: true},
-	)
+	k, err := artifact.Run(context.Background(), plan, result.First().Trace,
+		artifact.Options{Dir: os.Getenv(markVariable), NoShrink: true})
 	if err != nil {
 		panic(err)
 	}

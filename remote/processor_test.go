@@ -41,10 +41,8 @@ func TestSilence(t *testing.T) {
 	for _, spread := range []bool{false, true} {
 		system := processes("Byzantine node")
 		system.Spread, system.Limits.Timeout = spread, 300*time.Millisecond
-		result, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1},
-		)
+		result, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1})
 		if err != nil || result.Inconclusive != 2 {
 			t.Errorf("spread %v: %+v, %v", spread, result, err)
 		}

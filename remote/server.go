@@ -120,11 +120,9 @@ func (s *server) guarded(next http.Handler) http.Handler {
 				problem = "the token is missing"
 			}
 			s.refused()
-			http.Error(
-				w,
+			http.Error(w,
 				problem+": send the header Authorization: Bearer TOKEN with the value of the variable LOCKSTEP_TOKEN",
-				http.StatusUnauthorized,
-			)
+				http.StatusUnauthorized)
 			return
 		}
 		control := http.NewResponseController(w)
@@ -139,11 +137,8 @@ func (s *server) refused() {
 }
 
 // orders begins a session and serves it until it ends.
-func (s *server) orders(
-	ctx context.Context,
-	r *connect.Request[wire.Hello],
-	stream *connect.ServerStream[wire.Order],
-) error {
+func (s *server) orders(ctx context.Context, r *connect.Request[wire.Hello],
+	stream *connect.ServerStream[wire.Order]) error {
 	c := newCalls(ctx, stream)
 	t, err := s.enter(*r.Msg, c)
 	if err != nil {
@@ -186,20 +181,16 @@ func (s *server) enter(hello wire.Hello, c channel) (*session, error) {
 }
 
 // reports receives a replica's reports.
-func (s *server) reports(
-	ctx context.Context,
-	stream *connect.ClientStream[wire.Report],
-) (*connect.Response[wire.Bye], error) {
+func (s *server) reports(ctx context.Context,
+	stream *connect.ClientStream[wire.Report]) (*connect.Response[wire.Bye], error) {
 	if !stream.Receive() {
 		return nil, orError(stream.Err(), "a call of Reports begins with a report that names the session")
 	}
 	t := s.claim(stream.Msg().Session)
 	if t == nil {
 		s.refused()
-		return nil, connect.NewError(
-			connect.CodeFailedPrecondition,
-			fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session),
-		)
+		return nil, connect.NewError(connect.CodeFailedPrecondition,
+			fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session))
 	}
 	c := t.channel.(*calls)
 	for first := true; first || stream.Receive(); first = false {

@@ -56,8 +56,7 @@ type System struct {
 	// Forge creates the message of a Replace step from its text: the one with the given number. Sent returns the body
 	// sent under earlier numbers. Nil means that messages cannot be forged.
 	Forge func(
-		text string, forged trace.ID, sent func(trace.ID) []byte,
-	) (kind string, tag trace.Tag, body []byte, err error)
+		text string, forged trace.ID, sent func(trace.ID) []byte) (kind string, tag trace.Tag, body []byte, err error)
 	// Body returns the value of a message that scenarios see; nil means its bytes.
 	Body func([]byte) any
 	// Clients, if set, make the requests, by separate programs. Requests then only lists their requests.
@@ -163,16 +162,10 @@ func (s System) checkListen() error {
 		return fmt.Errorf("remote: the address to listen at: %w", err)
 	case s.Command == nil && s.Token == "":
 		return fmt.Errorf(
-			"remote: listening at %s for replicas that another program starts needs a Token, which they send",
-			s.Listen,
-		)
+			"remote: listening at %s for replicas that another program starts needs a Token, which they send", s.Listen)
 	case !local && s.Token != "" && len(s.Token) < MinToken:
-		return fmt.Errorf(
-			"remote: listening at %s needs a Token of at least %d characters, this one has %d",
-			s.Listen,
-			MinToken,
-			len(s.Token),
-		)
+		return fmt.Errorf("remote: listening at %s needs a Token of at least %d characters, this one has %d", s.Listen,
+			MinToken, len(s.Token))
 	}
 	return nil
 }

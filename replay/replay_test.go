@@ -122,11 +122,8 @@ func TestTheSamePropertyFails(t *testing.T) {
 // A violation of another property is reported as another finding.
 func TestAnotherFinding(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1, toy.Deliver(2)}})
-	again, err := replay.Run(
-		t.Context(),
-		lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd},
-		tr,
-	)
+	again, err := replay.Run(t.Context(),
+		lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd}, tr)
 	if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != "panic" {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -156,10 +153,8 @@ func TestFixed(t *testing.T) {
 		t.Error(words)
 	}
 	tr = toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}})
-	tr.Records = append(
-		tr.Records,
-		trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Timer, Node: 3}, Text: "3 timer"},
-	)
+	tr.Records = append(tr.Records,
+		trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Timer, Node: 3}, Text: "3 timer"})
 	again, err = replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(nil), Spec: toy.AtEnd}, tr)
 	if err != nil || !strings.Contains(again.Difference, "the trace has 1 steps") {
 		t.Errorf("%+v, %v", again, err)
@@ -217,10 +212,8 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 	built := new(trace.Trace)
 	*built = *tr
 	built.Header.Build = "v1"
-	smrTrace := toy.Find(
-		t,
-		lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform},
-	)[0].Trace
+	smrTrace := toy.Find(t,
+		lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform})[0].Trace
 	for _, c := range []struct {
 		system lockstep.System
 		trace  *trace.Trace

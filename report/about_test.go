@@ -28,10 +28,8 @@ func TestGridHidesNoStep(t *testing.T) {
 	idle := func(n int) *trace.Trace {
 		tr := sample(false)
 		for range n {
-			tr.Records = append(
-				tr.Records,
-				trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"},
-			)
+			tr.Records = append(tr.Records,
+				trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"})
 		}
 		return tr
 	}
@@ -51,11 +49,8 @@ func TestGridHidesNoStep(t *testing.T) {
 		}
 	}
 	tr := sample(true)
-	tr.Rounds = append(
-		tr.Rounds,
-		trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7},
-		trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7},
-	)
+	tr.Rounds = append(tr.Rounds, trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7},
+		trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7})
 	if text := drawn(t, tr, 200); !strings.Contains(text, "2 idle") || strings.Contains(text, "timer") {
 		t.Errorf("idle rounds are not joined:\n%s", text)
 	}
@@ -129,10 +124,8 @@ func TestFindingMarksSteps(t *testing.T) {
 				}
 			}
 		}
-		page := pagetest.Write(
-			t,
-			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
-		)
+		page := pagetest.Write(t,
+			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
 		for _, n := range strings.Fields(c.stars) {
 			if !regexp.MustCompile(`class="cell [a-z ]*about" data-step="` + n + `"`).MatchString(page) {
 				t.Errorf("%s: step %s is not marked on the page", c.what, n)
@@ -168,10 +161,8 @@ func TestOutagesAreShaded(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, text)
 		}
 	}
-	page := pagetest.Write(
-		t,
-		func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
-	)
+	page := pagetest.Write(t,
+		func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
 	for class, columns := range map[string][]int{"down": {1, 2}, "cut": {4, 7}} {
 		if got := occurrences(page, `<rect class="`+class+`" data-column=`); got != len(columns) {
 			t.Errorf("%d cells are %s, want %d", got, class, len(columns))
@@ -202,10 +193,8 @@ func TestRequestsReachTheirNode(t *testing.T) {
 		if lines != "" {
 			tr.Records[1].States = []trace.State{{Node: 1, Text: lines}}
 		}
-		page := pagetest.Write(
-			t,
-			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
-		)
+		page := pagetest.Write(t,
+			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
 		arrow := regexp.MustCompile(`<g class="arrow request" data-step="1".*?<path class="line" d="M[0-9.]+ [0-9.]+L([0-9.]+) ([0-9.]+)"`).
 			FindStringSubmatch(page)
 		cells := regexp.MustCompile(`<g class="cell [a-z ]*" data-step="1"[^>]*><rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"`).
@@ -218,16 +207,8 @@ func TestRequestsReachTheirNode(t *testing.T) {
 		_, _ = fmt.Sscan(arrow[1]+" "+arrow[2], &x, &y)
 		_, _ = fmt.Sscan(strings.Join(cells[1][1:], " "), &left, &top, &width, &height)
 		if x < left || x > left+width || y < top-1 || y > top+height {
-			t.Errorf(
-				"%q: the arrow ends at %g,%g, the cell is at %g,%g and %g by %g",
-				lines,
-				x,
-				y,
-				left,
-				top,
-				width,
-				height,
-			)
+			t.Errorf("%q: the arrow ends at %g,%g, the cell is at %g,%g and %g by %g", lines, x, y, left, top, width,
+				height)
 		}
 	}
 }
@@ -235,11 +216,8 @@ func TestRequestsReachTheirNode(t *testing.T) {
 // The page links to the pictures of a run by their names, whatever characters these have.
 func TestPageLinksPictures(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
-		return report.Page(
-			w,
-			report.Views{Found: sample(false)},
-			report.PageOptions{Pictures: []string{"out/a-history.html", "javascript:alert(1)"}},
-		)
+		return report.Page(w, report.Views{Found: sample(false)},
+			report.PageOptions{Pictures: []string{"out/a-history.html", "javascript:alert(1)"}})
 	})
 	for _, want := range []string{`<a href="./a-history.html">`, `<a href="./javascript:alert%281%29">`} {
 		if !strings.Contains(page, want) {

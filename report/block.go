@@ -163,10 +163,8 @@ func (l *stepList) effects(rec *trace.Record) []string {
 	var effects []string
 	for _, s := range rec.States {
 		if rec.Step.Kind != trace.Start {
-			effects = append(
-				effects,
-				fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")),
-			)
+			effects = append(effects,
+				fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")))
 		}
 		l.states[s.Node-1] = s.Text
 	}

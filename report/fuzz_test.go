@@ -59,19 +59,11 @@ func FuzzRenderers(f *testing.F) {
 		tr.Header.Nodes = int(nodes) % (trace.MaxNodes + 1)
 		tr.Outcome.Finding.Step = step
 		pagetest.Check(t, pagetest.Write(t, runPage(tr, text)), run, 2)
-		pagetest.CheckLines(
-			t,
-			"ShiViz",
-			pagetest.Write(t, func(w io.Writer) error { return report.ShiViz(w, tr) }),
-			2+2*(tr.Header.Nodes+len(tr.Records)-1),
-		)
+		pagetest.CheckLines(t, "ShiViz", pagetest.Write(t, func(w io.Writer) error { return report.ShiViz(w, tr) }),
+			2+2*(tr.Header.Nodes+len(tr.Records)-1))
 		tr.Header.Nodes = max(3, tr.Header.Nodes)
-		pagetest.CheckLines(
-			t,
-			"grid",
-			pagetest.Write(t, func(w io.Writer) error { return report.Grid(w, tr, report.Options{}) }),
-			-1,
-		)
+		pagetest.CheckLines(t, "grid",
+			pagetest.Write(t, func(w io.Writer) error { return report.Grid(w, tr, report.Options{}) }), -1)
 	})
 }
 

@@ -52,15 +52,8 @@ func Grid(w io.Writer, t *trace.Trace, o Options) error {
 
 func heading(b *strings.Builder, t *trace.Trace) {
 	h := t.Header
-	fmt.Fprintf(
-		b,
-		"%s, %s, %s, seed %d, run %d\n",
-		plain.Clean(h.Target),
-		words.Count(h.Nodes, "node"),
-		plain.Clean(h.Strategy),
-		h.Seed,
-		h.Run,
-	)
+	fmt.Fprintf(b, "%s, %s, %s, seed %d, run %d\n", plain.Clean(h.Target), words.Count(h.Nodes, "node"),
+		plain.Clean(h.Strategy), h.Seed, h.Run)
 	if h.Scenario != "" {
 		fmt.Fprintf(b, "scenario %s\n", plain.Clean(h.Scenario))
 	}
@@ -82,13 +75,8 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 			}
 		}
 	case out.Reason != "":
-		fmt.Fprintf(
-			b,
-			"%s after %s: %s\n",
-			strings.ToUpper(string(out.Verdict)),
-			words.Count(out.Steps, "step"),
-			plain.Clean(out.Reason),
-		)
+		fmt.Fprintf(b, "%s after %s: %s\n", strings.ToUpper(string(out.Verdict)), words.Count(out.Steps, "step"),
+			plain.Clean(out.Reason))
 	default:
 		fmt.Fprintf(b, "%s after %s\n", strings.ToUpper(string(out.Verdict)), words.Count(out.Steps, "step"))
 	}
@@ -167,11 +155,8 @@ func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
 		first = last
 	}
 	if len(parts) > 0 {
-		text := fmt.Sprintf(
-			"* is what the finding is about; it depends on steps in %s %s",
-			words.Plural(count, "round"),
-			strings.Join(parts, ", "),
-		)
+		text := fmt.Sprintf("* is what the finding is about; it depends on steps in %s %s",
+			words.Plural(count, "round"), strings.Join(parts, ", "))
 		b.WriteString(strings.Join(plain.Wrap(text, o.width(), 2, maxLines), "\n") + "\n\n")
 	}
 }
@@ -229,10 +214,8 @@ func roundColumns(t *trace.Trace, o Options) []column {
 		}
 		for _, e := range rec.Events {
 			if c != nil && e.Node > 0 {
-				c.cells[e.Node-1] = append(
-					c.cells[e.Node-1],
-					strings.TrimSpace(sign+plain.Clean(e.Type)+" "+plain.Clean(e.Text)),
-				)
+				c.cells[e.Node-1] = append(c.cells[e.Node-1],
+					strings.TrimSpace(sign+plain.Clean(e.Type)+" "+plain.Clean(e.Text)))
 			}
 		}
 	}

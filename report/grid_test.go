@@ -40,10 +40,8 @@ func TestGridFitsAndIsClean(t *testing.T) {
 		tr := &trace.Trace{Header: trace.Header{Target: "t", Strategy: "s", Nodes: 3},
 			Outcome: trace.Outcome{Verdict: trace.Pass}}
 		for i := range rounds {
-			tr.Rounds = append(
-				tr.Rounds,
-				trace.Round{Number: i + 1, Phase: i/4 + 1, Name: nasty, Kernel: trace.Nodes(i % 8)},
-			)
+			tr.Rounds = append(tr.Rounds,
+				trace.Round{Number: i + 1, Phase: i/4 + 1, Name: nasty, Kernel: trace.Nodes(i % 8)})
 		}
 		for i := range 13 {
 			tr.Records = append(

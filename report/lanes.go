@@ -158,11 +158,8 @@ func (s *drawing) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
 	case trace.Timer:
 		at(n).put(row, i, cellLine{"timer", "act"})
 	case trace.Request:
-		l.put(
-			r.clients,
-			i,
-			cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"},
-		)
+		l.put(r.clients, i,
+			cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"})
 		l.put(row, i)
 	case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
 		l.put(r.network, i, cellLine{s.what(i), "fault"})

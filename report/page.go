@@ -91,10 +91,8 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 		}
 	}
 	if t := v.phased(); t != nil {
-		data.Views = append(
-			data.Views,
-			newScene("phases", "by "+plain.Cut(plain.Clean(t.Header.Phases.String()), cellCharsMax), t, true, o),
-		)
+		data.Views = append(data.Views,
+			newScene("phases", "by "+plain.Cut(plain.Clean(t.Header.Phases.String()), cellCharsMax), t, true, o))
 	}
 	if len(data.Views) == 0 {
 		return errors.New("report: a page needs at least one view of a run")

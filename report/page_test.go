@@ -16,11 +16,8 @@ func occurrences(page, text string) int { return strings.Count(page, text) }
 
 func TestPageShowsEverything(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
-		return report.Page(
-			w,
-			report.Views{Lockstep: sample(true)},
-			report.PageOptions{Properties: []string{"agreement", "validity"}, Replay: "lockstep replay x"},
-		)
+		return report.Page(w, report.Views{Lockstep: sample(true)},
+			report.PageOptions{Properties: []string{"agreement", "validity"}, Replay: "lockstep replay x"})
 	})
 	for what, want := range map[string]int{
 		"data-round=":                       4,
@@ -74,10 +71,8 @@ func TestPageOpensAtTheEasiestView(t *testing.T) {
 func TestPageSaysWhatIsCut(t *testing.T) {
 	tr := sample(false)
 	for len(tr.Records) < 50 {
-		tr.Records = append(
-			tr.Records,
-			trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"},
-		)
+		tr.Records = append(tr.Records,
+			trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"})
 	}
 	tr.Outcome.Finding.Step = 49
 	page := pagetest.Write(t, func(w io.Writer) error {

@@ -54,10 +54,8 @@ func heights() *trace.Trace {
 // The page also shows a run with tags, which is not in rounds, by the rounds of its protocol. Messages are in the round
 // of their tag, late or not. The steps of a node are in the round that the node is in.
 func TestPageByPhases(t *testing.T) {
-	page := pagetest.Write(
-		t,
-		func(w io.Writer) error { return report.Page(w, report.Views{Found: heights()}, report.PageOptions{}) },
-	)
+	page := pagetest.Write(t,
+		func(w io.Writer) error { return report.Page(w, report.Views{Found: heights()}, report.PageOptions{}) })
 	for what, want := range map[string]int{
 		`data-open="phases"`:                                1,
 		`>by height and round</button>`:                     1,

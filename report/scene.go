@@ -170,12 +170,8 @@ func (s *scene) say(o PageOptions) {
 	s.Size = strings.Join(parts, ", ")
 	shown := "all of them"
 	if s.drawing.first > 0 {
-		shown = fmt.Sprintf(
-			"here the last %d of %d: the first %d are not shown",
-			o.MaxSteps,
-			len(t.Records),
-			s.drawing.first,
-		)
+		shown = fmt.Sprintf("here the last %d of %d: the first %d are not shown", o.MaxSteps, len(t.Records),
+			s.drawing.first)
 	}
 	s.Limits = fmt.Sprintf(
 		"This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts "+
@@ -246,10 +242,8 @@ func (s *scene) placeRows() {
 		if class == "node" && byzantine.Has(trace.Node(row-s.rows.first+1)) {
 			name = "◆ " + name // the sign of a forged message
 		}
-		s.Rows = append(
-			s.Rows,
-			sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class},
-		)
+		s.Rows = append(s.Rows,
+			sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class})
 		y += h + rowGap
 	}
 	s.H = y
@@ -262,10 +256,8 @@ func (s *scene) placeCells() {
 		s.shadeOutages(l)
 		for n := range (l.out & trace.AllNodes(s.rows.nodes)).All() {
 			r := s.Rows[s.rows.node(n)]
-			s.Shades = append(
-				s.Shades,
-				box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)},
-			)
+			s.Shades = append(s.Shades,
+				box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)})
 		}
 		for row := range l.cells {
 			if len(l.steps[row]) > 0 {
@@ -288,10 +280,8 @@ func (s *scene) shadeOutages(l *lane) {
 			class, s.CutOff = "cut", true
 		}
 		r := s.Rows[s.rows.node(n)]
-		s.Shades = append(
-			s.Shades,
-			box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))},
-		)
+		s.Shades = append(s.Shades,
+			box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))})
 	}
 }
 
@@ -398,22 +388,16 @@ func (s *scene) placeStrip() {
 			default:
 				continue
 			}
-			s.Strip.Boxes = append(
-				s.Strip.Boxes,
-				box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class},
-			)
+			s.Strip.Boxes = append(s.Strip.Boxes,
+				box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class})
 		}
 		if l.lost {
-			s.Strip.Boxes = append(
-				s.Strip.Boxes,
-				box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"},
-			)
+			s.Strip.Boxes = append(s.Strip.Boxes,
+				box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"})
 		}
 		if slices.Contains(l.records, s.drawing.finding) {
-			s.Strip.Boxes = append(
-				s.Strip.Boxes,
-				box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"},
-			)
+			s.Strip.Boxes = append(s.Strip.Boxes,
+				box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"})
 		}
 	}
 }

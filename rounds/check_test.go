@@ -65,15 +65,8 @@ func TestRoundsAreClosed(t *testing.T) {
 		}
 		m, _ := strict.Message(r.Step.Msg)
 		if (sent[m.ID]-1)/2 != (r.Round-1)/2 || m.Tag.Phase < phase {
-			t.Errorf(
-				"step %d delivers %s, sent in round %d, of phase %d after %d, in round %d",
-				r.Number,
-				m.Message,
-				sent[m.ID],
-				m.Tag.Phase,
-				phase,
-				r.Round,
-			)
+			t.Errorf("step %d delivers %s, sent in round %d, of phase %d after %d, in round %d", r.Number, m.Message,
+				sent[m.ID], m.Tag.Phase, phase, r.Round)
 		}
 		phase, heard[m.Tag.Phase] = m.Tag.Phase, true
 	}

@@ -73,12 +73,8 @@ func (d *Driver) heal(turn *lockstep.Turn, next *lockstep.Step) bool {
 	case whole:
 		*next = lockstep.Step{Kind: trace.Heal, From: turn.All(), To: turn.All()}
 	default:
-		*next = both(
-			turn,
-			trace.Heal,
-			n,
-			func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) },
-		)
+		*next = both(turn, trace.Heal, n,
+			func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) })
 	}
 	return true
 }
@@ -100,12 +96,8 @@ func (d *Driver) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 // both makes the step on all links from a node that need one. The step has both directions if all reverse links need
 // it, too.
-func both(
-	turn *lockstep.Turn,
-	kind trace.Kind,
-	n lockstep.Node,
-	needs func(from, to lockstep.Node) bool,
-) lockstep.Step {
+func both(turn *lockstep.Turn, kind trace.Kind, n lockstep.Node,
+	needs func(from, to lockstep.Node) bool) lockstep.Step {
 	s := lockstep.Step{Kind: kind, From: trace.NodesOf(n)}
 	for m := range turn.All().Without(n).All() {
 		if needs(n, m) {

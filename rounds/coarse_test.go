@@ -144,14 +144,8 @@ func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matr
 					passed++
 					if want := p.loses[passed-1].with(more); !slices.Equal(cut, want) || len(run.Rounds()) != passed ||
 						last.For != pace {
-						t.Fatalf(
-							"%v: time %d passes in round %d, %v are cut, want %v",
-							p.loses,
-							last.For,
-							len(run.Rounds()),
-							cut,
-							want,
-						)
+						t.Fatalf("%v: time %d passes in round %d, %v are cut, want %v", p.loses, last.For,
+							len(run.Rounds()), cut, want)
 					}
 				case trace.Cut, trace.Heal:
 					if slices.Equal(cut, was) {
@@ -392,13 +386,8 @@ func TestAfresh(t *testing.T) {
 							want = before
 						}
 						if run.Up() != plan.kernels[passed] || fell != want {
-							t.Fatalf(
-								"kernels %v: in round %d %s fell and %s are up",
-								plan.kernels,
-								passed+1,
-								fell,
-								run.Up(),
-							)
+							t.Fatalf("kernels %v: in round %d %s fell and %s are up", plan.kernels, passed+1, fell,
+								run.Up())
 						}
 						passed, fell = passed+1, 0
 					}

@@ -171,14 +171,8 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 			m, _ := tr.Message(s.Msg)
 			heard := tr.Rounds[round-1].Kernel.Has(m.From) && tr.Rounds[round-1].Kernel.Has(m.To) && !late[s.Msg]
 			if due[s.Msg] != round || heard != (s.Kind == trace.Deliver) {
-				t.Fatalf(
-					"step %d, %s, in round %d with kernel %s: its round is %d",
-					r.Number,
-					r.Text,
-					round,
-					tr.Rounds[round-1].Kernel,
-					due[s.Msg],
-				)
+				t.Fatalf("step %d, %s, in round %d with kernel %s: its round is %d", r.Number, r.Text, round,
+					tr.Rounds[round-1].Kernel, due[s.Msg])
 			}
 			if order = append(order, s.Msg); !slices.IsSorted(order) {
 				t.Fatalf("round %d takes messages in the order %v", round, order)
@@ -188,13 +182,8 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 		case trace.Timer:
 			first := names > 0 && (round-1)%names == 0 || names == 0 && len(flying) == 0
 			if !first || !tr.Rounds[round-1].Kernel.Has(s.Node) || len(order) > 0 {
-				t.Fatalf(
-					"the timer of node %d fires in round %d with kernel %s, in flight were %v",
-					s.Node,
-					round,
-					tr.Rounds[round-1].Kernel,
-					flying,
-				)
+				t.Fatalf("the timer of node %d fires in round %d with kernel %s, in flight were %v", s.Node, round,
+					tr.Rounds[round-1].Kernel, flying)
 			}
 		}
 		for _, m := range r.Sent {

@@ -53,14 +53,8 @@ func TestIsolation(t *testing.T) {
 			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held ||
 				(len(arrived) > 0) != (how == rounds.Held) ||
 				!slices.IsSorted(arrived) {
-				t.Errorf(
-					"%T, %d: %d messages of the isolated node, %d lost, arrived %v",
-					system,
-					how,
-					len(kept),
-					lost,
-					arrived,
-				)
+				t.Errorf("%T, %d: %d messages of the isolated node, %d lost, arrived %v", system, how, len(kept), lost,
+					arrived)
 			}
 		}
 	}

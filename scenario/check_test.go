@@ -175,9 +175,7 @@ func TestNotShadowed(t *testing.T) {
 		"an earlier one of another type": func(sc *Scenario) { sc.If(Type("Answer")).Then(Drop()) },
 		"an earlier one by chance":       func(sc *Scenario) { sc.If(WithProbability(0.5)).Then(Drop()) },
 		"an earlier one in plain Go": func(sc *Scenario) {
-			sc.If(
-				Cond("text", func(*Moment) bool { return false }),
-			).Then(Drop())
+			sc.If(Cond("text", func(*Moment) bool { return false })).Then(Drop())
 		},
 		"an earlier one that is left out": func(sc *Scenario) {
 			sc.If(Type("Ask")).Then(Drop())

@@ -212,10 +212,8 @@ func (c *compiler) shadowed(f *readyFilter) {
 			continue
 		}
 		c.where = f.title()
-		c.problem(
-			"it never matches: %s takes all that it would; put it before that one, or let that one Continue",
-			e.title(),
-		)
+		c.problem("it never matches: %s takes all that it would; put it before that one, or let that one Continue",
+			e.title())
 		return
 	}
 }
@@ -359,9 +357,7 @@ func (c *compiler) tagged() {
 // mayHold reports links on which no message can be held back.
 func (c *compiler) mayHold() {
 	if c.info.FIFO {
-		c.problem(
-			"the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead",
-			c.info.Name,
-		)
+		c.problem("the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead",
+			c.info.Name)
 	}
 }

@@ -130,11 +130,8 @@ func Did(kinds ...trace.Kind) Condition {
 // it caused.
 func During(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
-	return plain(
-		"during "+set.String(),
-		facts{[]atom{{about: aboutStep, in: inText(kinds)}}, true},
-		func(m *Moment) bool { return set.Has(m.Run.Last().Kind) },
-	)
+	return plain("during "+set.String(), facts{[]atom{{about: aboutStep, in: inText(kinds)}}, true},
+		func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
 }
 
 // Type holds when the moment concerns a message of one of the types.
@@ -160,20 +157,14 @@ func At(nodes ...lockstep.Node) Condition { return AtGroup(Only(nodes...)) }
 
 // FromGroup holds when the moment concerns a message from a node of the group.
 func FromGroup(g Group) Condition {
-	return g.condition(
-		"from ",
-		aboutFrom,
-		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) },
-	)
+	return g.condition("from ", aboutFrom,
+		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) })
 }
 
 // ToGroup holds when the moment concerns a message to a node of the group.
 func ToGroup(g Group) Condition {
-	return g.condition(
-		"to ",
-		aboutTo,
-		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) },
-	)
+	return g.condition("to ", aboutTo,
+		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) })
 }
 
 // AtGroup holds when the node concerned is in the group.
@@ -192,10 +183,8 @@ func Between(a, b Group) Condition {
 			x, y, from, to := inA(m), inB(m), m.Message.From, m.Message.To
 			return has(x, from) && has(y, to) || has(y, from) && has(x, to)
 		}
-	}, ofMessage(
-		a.key != "" && b.key != "",
-		atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory},
-	)}
+	}, ofMessage(a.key != "" && b.key != "",
+		atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory})}
 }
 
 // Phase holds when the moment concerns a message of one of the phases, if messages carry tags.
@@ -222,11 +211,8 @@ func Round(name string) Condition {
 
 // Since holds when the virtual time is at least t.
 func Since(t trace.Time) Condition {
-	return plain(
-		fmt.Sprintf("since time %d", t),
-		facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true},
-		func(m *Moment) bool { return m.Run.Now() >= t },
-	)
+	return plain(fmt.Sprintf("since time %d", t), facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true},
+		func(m *Moment) bool { return m.Run.Now() >= t })
 }
 
 // WithProbability holds with the probability p, drawn from the run's seed at each evaluation.
@@ -266,13 +252,8 @@ func Value[V any](event, text string, holds func(V) bool) Condition {
 		v, ok := m.Event.Value.(V)
 		if !ok {
 			m.Abort(
-				fmt.Errorf(
-					"%q is about values of type %T, but those of event %s are %T",
-					text,
-					v,
-					event,
-					m.Event.Value,
-				),
+				fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, v, event,
+					m.Event.Value),
 			)
 			return false
 		}

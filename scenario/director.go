@@ -196,14 +196,8 @@ func (d *director) step(machine *readyMachine, m *Moment) {
 		if to.name == Fail {
 			d.fail(
 				m,
-				fmt.Sprintf(
-					"machine %s went from %s to %s on %q: %s",
-					machine.name,
-					from.name,
-					Fail,
-					from.edges[i].when,
-					m,
-				),
+				fmt.Sprintf("machine %s went from %s to %s on %q: %s", machine.name, from.name, Fail,
+					from.edges[i].when, m),
 			)
 		} else if to.ends {
 			d.finish(m)

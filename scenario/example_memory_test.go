@@ -16,11 +16,8 @@ func ExampleVariable() {
 	sc.If(IsSend(), Type("Ask"), asked.IsSet().Not()).
 		Then(SetBody(asked, "its number", func(n note) int { return n.Number }))
 	sc.If(
-		BodyWith(
-			asked,
-			"an answer to another question",
-			func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked },
-		),
+		BodyWith(asked, "an answer to another question",
+			func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked }),
 	).
 		Then(Drop())
 	sc.If(Type("Answer"), From(2)).Once().Then(Replace("Answer 7"))

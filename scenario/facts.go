@@ -94,10 +94,8 @@ func (f facts) not() facts {
 	}
 	if len(f.atoms) == 1 && f.atoms[0].about == aboutWhat {
 		return happened(
-			slices.DeleteFunc(
-				slices.Clone(everything),
-				func(k string) bool { return slices.Contains(f.atoms[0].in, k) },
-			)...)
+			slices.DeleteFunc(slices.Clone(everything),
+				func(k string) bool { return slices.Contains(f.atoms[0].in, k) })...)
 	}
 	return facts{atoms: []atom{{about: "not (" + f.key() + ")", memory: f.memory()}}, whole: true}
 }

@@ -59,10 +59,8 @@ func (r FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	case r.Trace.Header.Nodes != info.Nodes:
 		return nil, fmt.Errorf("the trace has %d nodes, %s has %d", r.Trace.Header.Nodes, info.Name, info.Nodes)
 	case info.FIFO:
-		return nil, fmt.Errorf(
-			"the links of %s are FIFO: messages cannot be held back while later ones pass",
-			info.Name,
-		)
+		return nil, fmt.Errorf("the links of %s are FIFO: messages cannot be held back while later ones pass",
+			info.Name)
 	}
 	return nil, nil
 }

@@ -49,18 +49,13 @@ func TestFromTraceRepeats(t *testing.T) {
 	for _, s := range []lockstep.Strategy{nil, strategy.DefaultWalk, strategy.DefaultPCTCP} {
 		plan := FromTrace{
 			Trace: want,
-		}.Plan(
-			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s},
-		)
+		}.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s})
 		got, err := lockstep.Record(context.Background(), plan, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.EqualFunc(
-			want.Records,
-			got.Records,
-			func(a, b trace.Record) bool { return a.Text == b.Text && a.Step.Kind == b.Step.Kind },
-		) {
+		if !slices.EqualFunc(want.Records, got.Records,
+			func(a, b trace.Record) bool { return a.Text == b.Text && a.Step.Kind == b.Step.Kind }) {
 			t.Errorf("%v: %d steps replayed, the trace has %d, or they differ", s, len(got.Records), len(want.Records))
 		}
 		if got.Outcome.Finding == nil || got.Outcome.Finding.Property != want.Outcome.Finding.Property {
@@ -96,10 +91,8 @@ func TestFromTraceRefuses(t *testing.T) {
 		"it has no trace":                  {},
 		"the trace has 3 nodes, smr has 5": {Trace: found()},
 	} {
-		_, err := lockstep.Explore(
-			context.Background(),
-			r.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: Synchronous{}}),
-		)
+		_, err := lockstep.Explore(context.Background(),
+			r.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: Synchronous{}}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}

@@ -153,11 +153,8 @@ func (d draw) check(c *compiler) {
 	left := c.info.Nodes
 	for i, p := range d.parts {
 		if p.Size < 0 || p.Size == 0 && i < len(d.parts)-1 {
-			c.problem(
-				"part %s of a partition has size %d: sizes are positive, only the last may be 0 for the rest",
-				p.Name,
-				p.Size,
-			)
+			c.problem("part %s of a partition has size %d: sizes are positive, only the last may be 0 for the rest",
+				p.Name, p.Size)
 		}
 		left -= p.Size
 	}

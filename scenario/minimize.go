@@ -23,26 +23,16 @@ func (m *Minimal) String() string {
 	if len(m.Left) == 0 {
 		return fmt.Sprintf("%s: %d of %d runs succeed, no filter can be left out", m.Scenario.name, m.Before, m.Runs)
 	}
-	return fmt.Sprintf(
-		"%s: %d of %d runs succeed without %s, %d with all",
-		m.Scenario.name,
-		m.After,
-		m.Runs,
-		strings.Join(m.Left, ", "),
-		m.Before,
-	)
+	return fmt.Sprintf("%s: %d of %d runs succeed without %s, %d with all", m.Scenario.name, m.After, m.Runs,
+		strings.Join(m.Left, ", "), m.Before)
 }
 
 // Minimize removes filters from the plan's scenario, one after the other and the last first. It does so as long as
 // the plan's campaign keeps at least the share hold of its original number of successes, e.g. 0.9. In the result each
 // filter is needed: without any one of them fewer runs succeed. It does not try to remove two at once, and keeps
 // filters that are Aside. The function successes counts the successes; nil means [Successes].
-func Minimize(
-	ctx context.Context,
-	plan lockstep.Plan,
-	hold float64,
-	successes func(*lockstep.Result) int,
-) (*Minimal, error) {
+func Minimize(ctx context.Context, plan lockstep.Plan, hold float64,
+	successes func(*lockstep.Result) int) (*Minimal, error) {
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return nil, err

@@ -86,13 +86,8 @@ func TestStoredMessagesAreReplayed(t *testing.T) {
 	}
 	if r, err := replay.Run(t.Context(), plan, small.Trace); err != nil || r.Difference != "" ||
 		small.Trace.Outcome.Steps > 4 {
-		t.Errorf(
-			"%s became %s, and then: %v, %v",
-			small.Was,
-			small.Is,
-			r,
-			err,
-		) // send, deliver, duplicate, deliver the duplicate
+		t.Errorf("%s became %s, and then: %v, %v", small.Was, small.Is, r,
+			err) // send, deliver, duplicate, deliver the duplicate
 	}
 }
 

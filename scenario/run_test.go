@@ -98,13 +98,8 @@ func TestDeterminism(t *testing.T) {
 	plan.Workers = 3
 	three := enginetest.Explore(t, plan)
 	if one.Digest != three.Digest || fmt.Sprint(one.Effects) != fmt.Sprint(three.Effects) {
-		t.Errorf(
-			"one worker and three differ: %x and %x,\n%v\n%v",
-			one.Digest,
-			three.Digest,
-			one.Effects,
-			three.Effects,
-		)
+		t.Errorf("one worker and three differ: %x and %x,\n%v\n%v", one.Digest, three.Digest, one.Effects,
+			three.Effects)
 	}
 	if parts := one.VacuousParts(); len(parts) > 0 {
 		t.Errorf("never happened: %q", parts)
@@ -253,11 +248,8 @@ func TestBudgetOfStrategy(t *testing.T) {
 	}
 	plan.Budget = nil
 	if result = enginetest.Explore(t, plan); len(result.Failures) > 0 || result.Verdicts[trace.Unknown] == 0 {
-		t.Errorf(
-			"verdicts %v with %d findings: without a budget of the plan's the scenario's counts",
-			result.Verdicts,
-			len(result.Failures),
-		)
+		t.Errorf("verdicts %v with %d findings: without a budget of the plan's the scenario's counts", result.Verdicts,
+			len(result.Failures))
 	}
 	plan.Budget = &lockstep.Budget{Losses: -2}
 	if _, err := lockstep.Explore(context.Background(), plan); err == nil {

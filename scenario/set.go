@@ -159,12 +159,8 @@ func InSet(set string) Condition {
 // SetHas holds while the set has at least k messages.
 func SetHas(k int, set string) Condition {
 	text := fmt.Sprintf("%s has %d", set, k)
-	return setCondition(
-		text,
-		set,
-		remembered(text),
-		func(_ *Moment, members []member) bool { return len(members) >= k },
-	)
+	return setCondition(text, set, remembered(text),
+		func(_ *Moment, members []member) bool { return len(members) >= k })
 }
 
 func setCondition(text, set string, known facts, holds func(*Moment, []member) bool) Condition {

@@ -40,13 +40,8 @@ func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
 		e, ok := m.Event.Value.(V)
 		if !ok {
 			m.Abort(
-				fmt.Errorf(
-					"%q is about values of type %T, but those of event %s are %T",
-					text,
-					e,
-					m.Event.Type,
-					m.Event.Value,
-				),
+				fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, e, m.Event.Type,
+					m.Event.Value),
 			)
 			return value, false
 		}
@@ -94,13 +89,8 @@ func ValueWith[V, T any](v Var[T], event, text string, holds func(V, T) bool) Co
 		e, ok := m.Event.Value.(V)
 		if !ok {
 			m.Abort(
-				fmt.Errorf(
-					"%q is about values of type %T, but those of event %s are %T",
-					text,
-					e,
-					event,
-					m.Event.Value,
-				),
+				fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, e, event,
+					m.Event.Value),
 			)
 		}
 		return ok && holds(e, value)

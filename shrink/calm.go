@@ -319,13 +319,8 @@ func (t timetable) varied(random *rand.Rand, pace trace.Time) timetable {
 		if worst && m.Step.Kind == trace.Crash && len(m.Draws) > 1 {
 			m.Draws = raised(slices.Clone(m.Draws), 1)
 		}
-		is += (m.at-was)*trace.Time(
-			1+random.Int64N(parts),
-		)/trace.Time(
-			parts,
-		) + trace.Time(
-			jitter*random.Float64()*float64(pace),
-		)
+		is += (m.at-was)*trace.Time(1+random.Int64N(parts))/trace.Time(
+			parts) + trace.Time(jitter*random.Float64()*float64(pace))
 		was, m.at = m.at, is
 	}
 	t.until = is + max(t.until-was, 0)

@@ -32,20 +32,13 @@ const second = trace.Time(1e9)
 
 func (*forgetful) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
-		Name:     "forgetful",
-		Nodes:    3,
-		Pace:     second / 10,
-		Types:    []string{"beat", "put", "ok"},
-		Events:   []string{"holds", "late"},
-		OneClock: true,
-		Supports: trace.KindsOf(
-			trace.Deliver,
-			trace.Drop,
-			trace.Crash,
-			trace.Restart,
-			trace.Request,
-			trace.Wait,
-		),
+		Name:        "forgetful",
+		Nodes:       3,
+		Pace:        second / 10,
+		Types:       []string{"beat", "put", "ok"},
+		Events:      []string{"holds", "late"},
+		OneClock:    true,
+		Supports:    trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Wait),
 		Determinism: lockstep.Deterministic,
 	}, nil
 }
@@ -196,13 +189,8 @@ func TestCalmIsTheSameTwice(t *testing.T) {
 			t.Errorf("%s and %s: %s", first.Is, small.Is, d)
 		}
 		n := count(small.Trace)
-		want := fmt.Sprintf(
-			"%d steps, %d messages lost, %d requests, %d fault",
-			len(small.Trace.Records)-1,
-			n[trace.Drop],
-			n[trace.Request],
-			n[trace.Crash],
-		)
+		want := fmt.Sprintf("%d steps, %d messages lost, %d requests, %d fault", len(small.Trace.Records)-1,
+			n[trace.Drop], n[trace.Request], n[trace.Crash])
 		if !strings.HasPrefix(small.Is, want) {
 			t.Errorf("it is said to have %s, and has %s", small.Is, want)
 		}

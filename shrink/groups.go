@@ -48,10 +48,8 @@ func (s *shrinker) byGroups(now script) script {
 			break
 		}
 		for _, g := range now.groups(of) {
-			next := slices.DeleteFunc(
-				slices.Clone(now),
-				func(a trace.Action) bool { return a.Step.Kind != trace.Start && of(a) == g },
-			)
+			next := slices.DeleteFunc(slices.Clone(now),
+				func(a trace.Action) bool { return a.Step.Kind != trace.Start && of(a) == g })
 			if len(next) < len(now) && s.fails(next) {
 				now = s.tidy(next)
 				s.keep(now)

@@ -408,16 +408,8 @@ func noMore(t *testing.T, found, small *trace.Trace) {
 	was, is := count(found), count(small)
 	counted := []trace.Kind{trace.Request}
 	if len(found.Rounds) == 0 { // in rounds, the faults are isolations
-		counted = append(
-			counted,
-			trace.Drop,
-			trace.Duplicate,
-			trace.Replace,
-			trace.Crash,
-			trace.Cut,
-			trace.Pause,
-			trace.Jump,
-		)
+		counted = append(counted, trace.Drop, trace.Duplicate, trace.Replace, trace.Crash, trace.Cut, trace.Pause,
+			trace.Jump)
 	}
 	for _, kind := range counted {
 		if is[kind] > was[kind] {
@@ -599,10 +591,8 @@ func inLine(t *trace.Trace) bool {
 		for i, x := range l.did {
 			for _, sent := range l.sent[:slices.Index(l.sent, x.id)] {
 				if x.kind == trace.Deliver &&
-					!slices.ContainsFunc(
-						l.did[:i],
-						func(y did) bool { return y.id == sent && y.kind != trace.Duplicate },
-					) {
+					!slices.ContainsFunc(l.did[:i],
+						func(y did) bool { return y.id == sent && y.kind != trace.Duplicate }) {
 					return false
 				}
 			}
@@ -684,12 +674,7 @@ func (m model) queued(which string, t *trace.Trace, distance int) {
 		if !q.can(network, 0, 0) {
 			m.Errorf(
 				"queues that move messages by %d places cannot do what the %s run does on the link %v: sent %v, did %v",
-				distance,
-				which,
-				link,
-				l.sent,
-				l.did,
-			)
+				distance, which, link, l.sent, l.did)
 		}
 	}
 }

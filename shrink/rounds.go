@@ -175,13 +175,8 @@ func (s schedule) cost() cost {
 
 func (s schedule) size() string {
 	c := s.cost()
-	text := fmt.Sprintf(
-		"%s, %s (%d with messages), %s",
-		words.Count(len(s.phases), "phase"),
-		words.Count(c[0], "round"),
-		c[1],
-		words.Count(c.isolations(), "isolation"),
-	)
+	text := fmt.Sprintf("%s, %s (%d with messages), %s", words.Count(len(s.phases), "phase"),
+		words.Count(c[0], "round"), c[1], words.Count(c.isolations(), "isolation"))
 	if c[3] > 0 {
 		text += fmt.Sprintf(", %d lost %s", c[3], words.Plural(c[3], "link"))
 	}

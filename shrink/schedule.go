@@ -202,10 +202,8 @@ func (d *scheduleReader) losses() {
 			}
 		}
 		slices.SortFunc(p.lost, func(a, b loss) int {
-			return slices.Compare(
-				[]int{a.round, int(a.from), int(a.to), a.nth},
-				[]int{b.round, int(b.from), int(b.to), b.nth},
-			)
+			return slices.Compare([]int{a.round, int(a.from), int(a.to), a.nth},
+				[]int{b.round, int(b.from), int(b.to), b.nth})
 		})
 	}
 }

@@ -113,12 +113,8 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 				return d.Do(ctx, s, out)
 			},
 		}
-		if _, err := shrink.Run(
-			t.Context(),
-			lockstep.Plan{System: breaks, Spec: smr.Prefix},
-			tr,
-			shrink.Options{},
-		); !errors.Is(err, inUse) {
+		if _, err := shrink.Run(t.Context(), lockstep.Plan{System: breaks, Spec: smr.Prefix}, tr,
+			shrink.Options{}); !errors.Is(err, inUse) {
 			t.Errorf("%s: %v", s, err)
 		}
 	}

@@ -187,11 +187,8 @@ func (l *traffic) arrival(now, about trace.Time) place {
 	}
 	i := l.next
 	if i >= len(l.late) || l.late[i].sent > now+about || l.late[i].sent < now-about {
-		i, _ = slices.BinarySearchFunc(
-			l.late,
-			now,
-			func(d delay, now trace.Time) int { return cmp.Compare(d.sent, now) },
-		)
+		i, _ = slices.BinarySearchFunc(l.late, now,
+			func(d delay, now trace.Time) int { return cmp.Compare(d.sent, now) })
 		if i == len(l.late) || i > 0 && now-l.late[i-1].sent < l.late[i].sent-now {
 			i--
 		}

@@ -32,16 +32,8 @@ func (*fickle) Describe() (lockstep.Info, error) {
 		Events:      []string{"past"},
 		OneClock:    true,
 		Determinism: lockstep.Deterministic,
-		Supports: trace.KindsOf(
-			trace.Deliver,
-			trace.Drop,
-			trace.Request,
-			trace.Crash,
-			trace.Restart,
-			trace.Cut,
-			trace.Heal,
-			trace.Wait,
-		),
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Crash, trace.Restart, trace.Cut,
+			trace.Heal, trace.Wait),
 	}, nil
 }
 

@@ -106,20 +106,8 @@ func TestNamedTimers(t *testing.T) {
 		Requests: []string{"calm"},
 		New:      func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() },
 	}
-	got := records(
-		t,
-		system,
-		fire,
-		fire,
-		fire,
-		fire,
-		at(trace.Crash, 1),
-		at(trace.Restart, 1),
-		give(1),
-		fire,
-		fire,
-		fire,
-	)
+	got := records(t, system, fire, fire, fire, fire, at(trace.Crash, 1), at(trace.Restart, 1), give(1), fire, fire,
+		fire)
 	want := []string{
 		"",
 		"1 timer beat; beat 3",

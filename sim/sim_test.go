@@ -68,10 +68,8 @@ func (l listen) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusio
 func run(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	t.Helper()
 	var events []string
-	_, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1},
-	)
+	_, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,17 +119,13 @@ func TestBlocking(t *testing.T) {
 
 // Neither a halted node nor one that waits indefinitely has a timer.
 func TestBlockingTimeouts(t *testing.T) {
-	_, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Timer, 2)}, Runs: 1},
-	)
+	_, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Timer, 2)}, Runs: 1})
 	if err == nil {
 		t.Error("node 2 waits indefinitely, but its timer fired")
 	}
-	_, err = lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Timer, 1)}, Runs: 1},
-	)
+	_, err = lockstep.Explore(context.Background(),
+		lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Timer, 1)}, Runs: 1})
 	if err == nil {
 		t.Error("node 1 has halted, but its timer fired")
 	}
@@ -164,10 +158,8 @@ func TestBlockingPanics(t *testing.T) {
 		p.Await(sim.Indefinitely)
 		panic("enough")
 	})}
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true})
 	if err != nil || result.Verdicts[trace.Fail] != 3 || result.First().Finding.Text != "enough" {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -289,10 +281,8 @@ func ExampleCluster() {
 			p.Send(from, ball+1)
 		}
 	})}
-	result, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1},
-	)
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1})
 	fmt.Println(result.Steps, result.Verdict(), err)
 	// Output: 5 pass <nil>
 }
@@ -317,10 +307,8 @@ func ExampleBare() {
 //
 //	go test ./sim -run '^$' -bench Blocking
 func BenchmarkBlocking(b *testing.B) {
-	events := measure(
-		b,
-		sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }},
-	)
+	events := measure(b,
+		sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }})
 	blocking := measure(b, sim.Cluster[int]{Name: "blocking", Nodes: 2, New: sim.Blocking(func(p *sim.Process[int]) {
 		if p.Self() == 1 {
 			p.Send(2, 1)
@@ -460,10 +448,8 @@ func TestMixedNodes(t *testing.T) {
 			Roles: []string{"guard"},
 			New: func(n lockstep.Node, _ int) sim.Node[int] {
 				if slices.Contains(c.hashed, n) {
-					return sim.With(
-						hashed{&ponger{}},
-						sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role},
-					)
+					return sim.With(hashed{&ponger{}},
+						sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role})
 				}
 				return &numb{}
 			},

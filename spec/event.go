@@ -22,10 +22,8 @@ func New[J Checker](property string, checker func(lockstep.Info) J) lockstep.Spe
 
 // OnEvent is a spec of one property that a function checks, at every event of the given type. The state is the
 // function's memory: its zero value at the start of a run.
-func OnEvent[S any](
-	property, event string,
-	checker func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding,
-) lockstep.Spec {
+func OnEvent[S any](property, event string,
+	checker func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding) lockstep.Spec {
 	return New(property, func(lockstep.Info) *function[S] { return &function[S]{event: event, checker: checker} })
 }
 

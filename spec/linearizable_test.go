@@ -177,11 +177,8 @@ func TestStepsOfLinearizable(t *testing.T) {
 		if r.Verdict() != c.want {
 			t.Errorf("%d steps: %v, want %v", c.steps, r.Verdict(), c.want)
 		}
-		if text := fmt.Sprintf(
-			"linearizability: %d operations: not decided within %d steps",
-			c.ops,
-			c.steps,
-		); c.want == trace.Unknown &&
+		if text := fmt.Sprintf("linearizability: %d operations: not decided within %d steps", c.ops,
+			c.steps); c.want == trace.Unknown &&
 			r.Reasons[text] != 1 {
 			t.Errorf("reasons %v", r.Reasons)
 		}
@@ -252,11 +249,8 @@ func TestUnansweredIsNotChecked(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	r := checker(
-		t,
-		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
-		spec.All(spec.Linearizable{Model: register}),
-	)
+	r := checker(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
+		spec.All(spec.Linearizable{Model: register}))
 	f := r.First()
 	if f == nil || len(f.Trace.Pictures) != 1 {
 		t.Fatalf("found %+v", f)
@@ -277,11 +271,8 @@ func ExampleLinearizable() {
 
 // The finding names the steps in which its operations were called and answered.
 func TestFindingNamesItsOperations(t *testing.T) {
-	r := checker(
-		t,
-		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
-		spec.Linearizable{Model: register},
-	)
+	r := checker(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
+		spec.Linearizable{Model: register})
 	if f := r.First(); f == nil || !slices.Equal(f.Finding.About, []int{0}) {
 		t.Errorf("%+v is not about the start, where everything happened", f)
 	}

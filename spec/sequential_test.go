@@ -151,11 +151,8 @@ func TestSequential(t *testing.T) {
 	for _, f := range checker(t, s, spec.Sequential{Model: registers}).Failures {
 		sequential[f.Run] = true
 	}
-	for _, f := range checker(
-		t,
-		s,
-		spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }},
-	).Failures {
+	for _, f := range checker(t, s,
+		spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }}).Failures {
 		reads[f.Run] = true
 	}
 	for _, f := range checker(t, s, spec.Linearizable{Model: registers}).Failures {
@@ -164,26 +161,15 @@ func TestSequential(t *testing.T) {
 	right, between, lost := 0, 0, 0
 	for i, ok := range want {
 		if inOrder[i] == ordered[i] {
-			t.Fatalf(
-				"history %d (%v): where all keep their order it is right: %v, the spec says %v",
-				i,
-				s[i],
-				ordered[i],
-				!inOrder[i],
-			)
+			t.Fatalf("history %d (%v): where all keep their order it is right: %v, the spec says %v", i, s[i],
+				ordered[i], !inOrder[i])
 		}
 		if ok && !ordered[i] {
 			lost++
 		}
 		if sequential[i] == ok || reads[i] == ok {
-			t.Fatalf(
-				"history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v",
-				i,
-				s[i],
-				ok,
-				!sequential[i],
-				!reads[i],
-			)
+			t.Fatalf("history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v", i, s[i],
+				ok, !sequential[i], !reads[i])
 		}
 		if !linearizable[i] && sequential[i] {
 			t.Fatalf("history %d (%v) is linearizable but not sequentially consistent", i, s[i])
@@ -255,11 +241,8 @@ func TestSequentialLong(t *testing.T) {
 		}
 	}
 	wrong := append(append([]lockstep.Event(nil), events...), call(2, 1000, 0), answer(2, 1000, 1)) // and goes back
-	r := checker(
-		t,
-		script{events, wrong},
-		spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }},
-	)
+	r := checker(t, script{events, wrong},
+		spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }})
 	if r.Verdicts[trace.Pass] != 1 || r.Verdicts[trace.Fail] != 1 || r.First().Run != 1 {
 		t.Errorf("verdicts %v, reasons %v", r.Verdicts, r.Reasons)
 	}

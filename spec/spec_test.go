@@ -67,11 +67,8 @@ func TestVacuity(t *testing.T) {
 // A checker may return one finding repeatedly: each run gets its own copy.
 func TestSharedFinding(t *testing.T) {
 	shared := &lockstep.Finding{Text: "again"}
-	s := spec.OnEvent(
-		"shared",
-		"a",
-		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared },
-	)
+	s := spec.OnEvent("shared", "a",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared })
 	r := checker(t, script{{event("a")}, {event("a")}}, spec.All(s))
 	if len(r.Failures) != 2 || shared.Property != "" || shared.Step != 0 {
 		t.Errorf("%d findings, and the shared one is %+v", len(r.Failures), shared)
@@ -106,11 +103,8 @@ func (w *last) End(*lockstep.Run) *lockstep.Finding {
 }
 
 func TestNew(t *testing.T) {
-	r := checker(
-		t,
-		script{{event("a"), event("b")}, {event("b")}},
-		spec.New("order", func(lockstep.Info) *last { return &last{} }),
-	)
+	r := checker(t, script{{event("a"), event("b")}, {event("b")}},
+		spec.New("order", func(lockstep.Info) *last { return &last{} }))
 	if f := r.First(); f == nil || f.Run != 1 || f.Finding.String() != "order: saw b" {
 		t.Errorf("found %+v", r.Failures)
 	}
@@ -154,11 +148,8 @@ type vote struct{ place, value int }
 
 func (v *vote) String() string { return fmt.Sprintf("%d at %d", v.value, v.place) }
 
-var agreed = spec.Agreement(
-	"decided",
-	func(v *vote) int { return v.place },
-	func(a, b *vote) bool { return a.value == b.value },
-)
+var agreed = spec.Agreement("decided", func(v *vote) int { return v.place },
+	func(a, b *vote) bool { return a.value == b.value })
 
 func TestAgreement(t *testing.T) {
 	decide := func(n lockstep.Node, place, value int) lockstep.Event {

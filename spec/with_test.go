@@ -24,16 +24,11 @@ func (s optionsOf) Describe() (lockstep.Info, error) {
 // A property that needs an option is vacuous only if the option is set.
 func TestWith(t *testing.T) {
 	never := func(name string) lockstep.Spec {
-		return spec.OnEvent(
-			name,
-			"no such event",
-			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
-		)
+		return spec.OnEvent(name, "no such event",
+			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
 	}
-	all := spec.All(
-		never("always"),
-		spec.With(spec.All(never("watched"), never("watched-again")), "clients", "watchers"),
-	)
+	all := spec.All(never("always"),
+		spec.With(spec.All(never("watched"), never("watched-again")), "clients", "watchers"))
 	for option, want := range map[string]int{"": 1, "other": 1, "watchers": 3, "clients": 3} {
 		result, err := lockstep.Explore(
 			t.Context(),

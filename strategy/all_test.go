@@ -37,17 +37,8 @@ func TestDeterminism(t *testing.T) {
 			two := enginetest.Explore(t, plan)
 			if two.Digest != first.Digest || two.Stats != first.Stats || two.Strategy != first.Strategy ||
 				two.Reached != first.Reached {
-				t.Errorf(
-					"with two workers %x %v %s %q, with one %x %v %s %q",
-					two.Digest,
-					two.Stats,
-					two.Strategy,
-					two.Reached,
-					first.Digest,
-					first.Stats,
-					first.Strategy,
-					first.Reached,
-				)
+				t.Errorf("with two workers %x %v %s %q, with one %x %v %s %q", two.Digest, two.Stats, two.Strategy,
+					two.Reached, first.Digest, first.Stats, first.Strategy, first.Reached)
 			}
 			for _, f := range append(first.Failures, two.Failures...) {
 				if f.Flaky != "" {
@@ -67,10 +58,8 @@ func TestCorrectSystem(t *testing.T) {
 	tier.NotShort(t)
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
-			result := enginetest.Explore(
-				t,
-				lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500},
-			)
+			result := enginetest.Explore(t,
+				lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500})
 			if first := result.First(); first != nil {
 				t.Errorf("%s: %s", k.Name, first.Finding)
 			}

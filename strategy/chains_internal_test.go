@@ -199,18 +199,11 @@ func TestLostMessagesUseNoChangePoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		if result.Stats.Changes != 5*result.Runs || result.Stats.Width > width {
-			t.Errorf(
-				"%s: %d of %d change points delayed something, width %d",
-				sc.Name(),
-				result.Stats.Changes,
-				5*result.Runs,
-				result.Stats.Width,
-			)
+			t.Errorf("%s: %d of %d change points delayed something, width %d", sc.Name(), result.Stats.Changes,
+				5*result.Runs, result.Stats.Width)
 		}
 		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(
-			result.Guarantee.Assumes,
-			want,
-		) {
+			result.Guarantee.Assumes, want) {
 			t.Errorf("%s: %q, want %q", sc.Name(), result.Guarantee.Assumes, want)
 		}
 	}

@@ -152,10 +152,8 @@ func TestOtherSystems(t *testing.T) {
 				refused = append(refused, k.Name+" on "+info.Name)
 				continue
 			}
-			if result := enginetest.Explore(
-				t,
-				lockstep.Plan{System: system, Strategy: k.Default, Runs: 200},
-			); result.Verdict() != trace.Pass {
+			if result := enginetest.Explore(t,
+				lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
 				t.Errorf("%s on %s: %s", k.Name, info.Name, result.Verdict())
 			}
 		}

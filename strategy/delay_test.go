@@ -51,12 +51,8 @@ func TestDelayConstant(t *testing.T) {
 				} else if last.Kind == trace.Timer {
 					fired++
 					if run.Now() != due[last.Node] {
-						t.Fatalf(
-							"the timer of node %d fired at %d, it was due at %d",
-							last.Node,
-							run.Now(),
-							due[last.Node],
-						)
+						t.Fatalf("the timer of node %d fired at %d, it was due at %d", last.Node, run.Now(),
+							due[last.Node])
 					}
 				}
 				clear(due)
@@ -152,10 +148,8 @@ func TestDelayFindsItsUnit(t *testing.T) {
 // Swarm does not draw options that are given.
 func TestDelayGiven(t *testing.T) {
 	drawn := func(d strategy.Delay) map[string]string {
-		result := enginetest.Explore(
-			t,
-			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Runs: 1000, Strategy: d, Spec: smr.Prefix},
-		)
+		result := enginetest.Explore(t,
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Runs: 1000, Strategy: d, Spec: smr.Prefix})
 		if result.First() == nil {
 			t.Fatalf("%v found nothing", d)
 		}

@@ -69,14 +69,8 @@ func TestDistinctProbabilities(t *testing.T) {
 		for schedule, p := range reported {
 			sum += p
 			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > 5*sigma {
-				t.Errorf(
-					"%s: %s came %d times, expected %.1f, standard deviation %.1f",
-					u,
-					schedule,
-					met[schedule],
-					runs*p,
-					sigma,
-				)
+				t.Errorf("%s: %s came %d times, expected %.1f, standard deviation %.1f", u, schedule, met[schedule],
+					runs*p, sigma)
 			}
 		}
 		mean := inverse / runs
@@ -107,10 +101,8 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			enginetest.Explore(
-				t,
-				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}},
-			)
+			enginetest.Explore(t,
+				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
 			u.Sampler = strategy.Distinct
 			g := enginetest.Explore(
 				t,
@@ -122,10 +114,8 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 				}
 			}
 			if len(some) != len(all) ||
-				!strings.Contains(
-					strings.Join(g.Assumes, "; "),
-					"are left without isolations that make no difference",
-				) {
+				!strings.Contains(strings.Join(g.Assumes, "; "),
+					"are left without isolations that make no difference") {
 				t.Errorf("%T, %s: %d of %d effects; %s", system, u, len(some), len(all), g.Assumes)
 			}
 		}

@@ -156,13 +156,8 @@ func (e *effects) finish(s *space, b *breakage) {
 func (e *effects) report(words bool) (a lockstep.SchedulerStats) {
 	a.Done = e.next >= e.size
 	if words {
-		a.Reached = fmt.Sprintf(
-			"%d of %d executions, of which %d were made and %d have the effect of another",
-			e.next,
-			e.size,
-			e.made,
-			e.left,
-		)
+		a.Reached = fmt.Sprintf("%d of %d executions, of which %d were made and %d have the effect of another", e.next,
+			e.size, e.made, e.left)
 		if a.Done {
 			a.Reached = "complete to this bound: " + a.Reached
 		}

@@ -48,36 +48,22 @@ func TestEffectsAgainstBruteForce(t *testing.T) {
 		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			every := enginetest.Explore(
-				t,
-				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}},
-			)
+			every := enginetest.Explore(t,
+				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
 			u.Sampler = strategy.Effects
-			fewer := enginetest.Explore(
-				t,
-				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}},
-			)
+			fewer := enginetest.Explore(t,
+				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}})
 			for what := range all {
 				if some[what] == 0 {
 					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))
 				}
 			}
 			if len(some) != len(all) || 10*fewer.Runs > 11*len(all) {
-				t.Errorf(
-					"%T, %s: %d of %d effects in %d runs of %d",
-					system,
-					u,
-					len(some),
-					len(all),
-					fewer.Runs,
-					every.Runs,
-				)
+				t.Errorf("%T, %s: %d of %d effects in %d runs of %d", system, u, len(some), len(all), fewer.Runs,
+					every.Runs)
 			}
-			if want := fmt.Sprintf(
-				"complete to this bound: %d of %d executions",
-				every.Runs,
-				every.Runs,
-			); !strings.HasPrefix(fewer.Reached, want) ||
+			if want := fmt.Sprintf("complete to this bound: %d of %d executions", every.Runs,
+				every.Runs); !strings.HasPrefix(fewer.Reached, want) ||
 				!fewer.Guarantee.Certain {
 				t.Errorf("%s, want %s", fewer.Reached, want)
 			}

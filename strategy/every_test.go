@@ -58,10 +58,8 @@ func TestEveryUniform(t *testing.T) {
 		Observers: []lockstep.Observer{kernels(func(list []lockstep.Nodes) { got[fmt.Sprint(list)]++ })}}
 	result := enginetest.Explore(t, plan)
 	compare(t, "uniform executions", got, toCounts(want))
-	if text := fmt.Sprintf("complete to this bound: all %d executions", len(want)); !strings.HasPrefix(
-		result.Reached,
-		text+", for the given workload",
-	) ||
+	if text := fmt.Sprintf("complete to this bound: all %d executions", len(want)); !strings.HasPrefix(result.Reached,
+		text+", for the given workload") ||
 		result.Runs != len(want) {
 		t.Errorf("%d runs, %s, want %s", result.Runs, result.Reached, text)
 	}

@@ -90,10 +90,8 @@ func (g Guided) epoch() int { return cmp.Or(g.Epoch, DefaultEpoch) }
 
 func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 	inner.PerRun *= g.Fresh
-	inner.Assumes = append(
-		slices.Clip(inner.Assumes),
-		fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh),
-	)
+	inner.Assumes = append(slices.Clip(inner.Assumes),
+		fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh))
 	return inner
 }
 

@@ -56,20 +56,13 @@ func TestWhatIsNew(t *testing.T) {
 			}}
 		var s *guided
 		g := Guided{Inner: Inner{POS{}}, Fresh: 0.5, Keep: 100, Pairs: c.pairs}
-		if _, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: system, Strategy: watched{g, &s}, Runs: 500},
-		); err != nil {
+		if _, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: system, Strategy: watched{g, &s}, Runs: 500}); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.met) != c.want {
-			t.Errorf(
-				"fingerprints %v, pairs %v: %d things were new, want %d",
-				c.fingerprints,
-				c.pairs,
-				len(s.met),
-				c.want,
-			)
+			t.Errorf("fingerprints %v, pairs %v: %d things were new, want %d", c.fingerprints, c.pairs, len(s.met),
+				c.want)
 		}
 	}
 }

@@ -71,10 +71,8 @@ func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 func TestGuidedOpensLock(t *testing.T) {
 	opened := func(s lockstep.Strategy, system lockstep.System) (n int) {
 		for seed := range uint64(10) {
-			if enginetest.Explore(
-				t,
-				lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000},
-			).First() != nil {
+			if enginetest.Explore(t,
+				lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).First() != nil {
 				n++
 			}
 		}
@@ -82,10 +80,8 @@ func TestGuidedOpensLock(t *testing.T) {
 	}
 	for _, inner := range []lockstep.Strategy{strategy.POS{}, strategy.Walk{Deliver: 1}} {
 		blind := opened(inner, combination(8, true))
-		guided := opened(
-			strategy.Guided{Inner: strategy.Inner{Strategy: inner}, Fresh: 0.1, Keep: 100},
-			combination(8, true),
-		)
+		guided := opened(strategy.Guided{Inner: strategy.Inner{Strategy: inner}, Fresh: 0.1, Keep: 100},
+			combination(8, true))
 		t.Logf("%s: blind %d, guided %d of 10 campaigns", inner, blind, guided)
 		if blind > 2 || guided < 9 {
 			t.Errorf("%s opened the lock in %d of 10 campaigns, guided in %d", inner, blind, guided)
@@ -97,10 +93,8 @@ func TestGuidedOpensLock(t *testing.T) {
 // findings can be repeated.
 func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
-	first := enginetest.Explore(
-		t,
-		lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000},
-	).First()
+	first := enginetest.Explore(t,
+		lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
 	if first == nil {
 		t.Fatal("one order of 24 was not found")
 	}
@@ -180,10 +174,8 @@ func ExampleGuided() {
 		fmt.Println(err)
 		return
 	}
-	result, err := lockstep.Explore(
-		t0,
-		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s},
-	)
+	result, err := lockstep.Explore(t0,
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s})
 	if err != nil {
 		fmt.Println(err)
 		return

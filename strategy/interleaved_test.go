@@ -34,10 +34,8 @@ func TestStepsInBetween(t *testing.T) {
 		sc.If(scenario.Did(trace.Timer)).
 			Then(scenario.Do("count", func(m *scenario.Moment, _ *lockstep.Control) { fired[m.Node]++ }))
 		sc.If(scenario.IsSend()).Then(scenario.Drop())
-		if _, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: system, Strategy: s, Scenario: sc, Runs: 10, Workers: 1},
-		); err != nil {
+		if _, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: system, Strategy: s, Scenario: sc, Runs: 10, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if min(fired[1], fired[2], fired[3]) < 200 { // of about 1000

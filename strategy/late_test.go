@@ -79,14 +79,8 @@ func TestOvertakingIsBounded(t *testing.T) {
 				},
 			)
 			if most < c.atLeast || most > c.atMost {
-				t.Errorf(
-					"%T with %s: a message was overtaken by %d others, want %d to %d",
-					system,
-					s,
-					most,
-					c.atLeast,
-					c.atMost,
-				)
+				t.Errorf("%T with %s: a message was overtaken by %d others, want %d to %d", system, s, most, c.atLeast,
+					c.atMost)
 			}
 		}
 	}

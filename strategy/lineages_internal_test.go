@@ -56,14 +56,8 @@ func (s *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand
 	for _, k := range s.kept {
 		s.log.checked++
 		if !slices.Equal(k.drawn, s.log.drawn[k.run]) || k.seed != s.log.seeds[k.run] {
-			s.log.t.Fatalf(
-				"run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d",
-				k.run,
-				len(s.log.drawn[k.run]),
-				s.log.seeds[k.run],
-				len(k.drawn),
-				k.seed,
-			)
+			s.log.t.Fatalf("run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d", k.run,
+				len(s.log.drawn[k.run]), s.log.seeds[k.run], len(k.drawn), k.seed)
 		}
 	}
 	return err
@@ -75,20 +69,14 @@ func TestLineagesLearnFromEachOther(t *testing.T) {
 	for _, keep := range []int{1000, 5} {
 		log := &hearing{t: t, drawn: map[int][]uint64{}, seeds: map[int]int{}}
 		g := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: keep, Lineages: 3, Epoch: 20}
-		r, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: overheard{g, log}, Runs: 600, Workers: 1, Seed: 4},
-		)
+		r, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: overheard{g, log}, Runs: 600, Workers: 1, Seed: 4})
 		if err != nil || r.Runs != 600 {
 			t.Fatal(r, err)
 		}
 		if log.checked < 20 || log.crossed < 50 {
-			t.Errorf(
-				"keep %d: %d schedules were compared, %d runs mutate those of other lineages",
-				keep,
-				log.checked,
-				log.crossed,
-			)
+			t.Errorf("keep %d: %d schedules were compared, %d runs mutate those of other lineages", keep, log.checked,
+				log.crossed)
 		}
 	}
 }

@@ -82,12 +82,8 @@ func (l Lossy) runs(info lockstep.Info) int {
 // guarantee returns what one run guarantees.
 func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if l.Period > 0 {
-		return guarantee(
-			l.space(info.Nodes),
-			l.Sampler,
-			fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds),
-			"broken links",
-		)
+		return guarantee(l.space(info.Nodes), l.Sampler,
+			fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds), "broken links")
 	}
 	links := info.Nodes * info.Nodes * l.Rounds
 	return lockstep.Guarantee{

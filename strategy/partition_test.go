@@ -281,19 +281,12 @@ var (
 )
 
 // samples executes runs that draw a partition sequence and counts those that cover it.
-func samples(
-	t *testing.T,
-	system lockstep.System,
-	s lockstep.Strategy,
-	sequence cover.PartitionSequence,
-	runs int,
-) (hits, tests int) {
+func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence cover.PartitionSequence,
+	runs int) (hits, tests int) {
 	t.Helper()
 	d := &diary{}
-	enginetest.Explore(
-		t,
-		lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}},
-	)
+	enginetest.Explore(t,
+		lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
 	for _, run := range d.runs {
 		if sequence.In(run) {
 			hits++
@@ -360,10 +353,8 @@ func TestPartitionHealsWithoutSequence(t *testing.T) {
 
 // The guarantee of a partition sequence is the probability of its partitions; conflicting options are rejected.
 func TestPartitionSequenceTerms(t *testing.T) {
-	g := guarantee(
-		strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1},
-		kafka,
-	)
+	g := guarantee(strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1},
+		kafka)
 	if math.Abs(g.PerRun-1.0/12) > 1e-9 {
 		t.Errorf("guarantee %v", g)
 	}
@@ -409,10 +400,8 @@ func TestPartitionInFlight(t *testing.T) {
 	for _, wipe := range []bool{false, true} {
 		s := strategy.DefaultPartition
 		s.Wipe = wipe
-		result := enginetest.Explore(
-			t,
-			lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200},
-		)
+		result := enginetest.Explore(t,
+			lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200})
 		if found := result.First() != nil; found == wipe {
 			t.Errorf("wipe=%v: messages crossed: %v", wipe, found)
 		}

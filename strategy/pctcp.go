@@ -74,12 +74,8 @@ func (p PCTCP) String() string { return write("pctcp", p) }
 // check reports an invalid option, or why the strategy does not fit the system.
 func (p PCTCP) check(info lockstep.Info) error {
 	if p.Events > 0 && p.Events < p.Depth-1 {
-		return fmt.Errorf(
-			"pctcp: events is %d, but depth %d needs %d change points among them",
-			p.Events,
-			p.Depth,
-			p.Depth-1,
-		)
+		return fmt.Errorf("pctcp: events is %d, but depth %d needs %d change points among them", p.Events, p.Depth,
+			p.Depth-1)
 	}
 	return info.Require("pctcp", trace.KindsOf(trace.Deliver))
 }
@@ -115,21 +111,14 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	g.Class = fmt.Sprintf("a given order of %d of the first %d events%s", p.Depth, p.Events, race)
 	g.PerRun = math.Pow(float64(seen.Width), -2) * math.Pow(float64(p.Events), float64(1-p.Depth))
 	g.Assumes = []string{
-		fmt.Sprintf(
-			"1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events",
-			seen.Width,
-			p.Events,
-			p.Depth,
-			seen.Events,
-		),
+		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth,
+			seen.Events),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
 	switch {
 	case p.Late > 0:
-		g.Assumes = append(
-			g.Assumes,
-			fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late),
-		)
+		g.Assumes = append(g.Assumes,
+			fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late))
 	case p.Late == 0:
 		g.Assumes = append(
 			g.Assumes,

@@ -74,11 +74,8 @@ func (s Queues) check(info lockstep.Info) error {
 		w := weights[c.act]
 		switch {
 		case s.Swarm && w != 0:
-			return fmt.Errorf(
-				"queues: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false",
-				c.name,
-				w,
-			)
+			return fmt.Errorf("queues: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false",
+				c.name, w)
 		case !s.Swarm && (w < 0 || w == 0 && !c.fault):
 			return fmt.Errorf(
 				"queues: the weight %s is %d; without swarm run, commit, timer and request must be positive, drop, dup and swap "+
@@ -89,10 +86,8 @@ func (s Queues) check(info lockstep.Info) error {
 		}
 	}
 	if info.FIFO && (s.Dup > 0 || s.Swap > 0) {
-		return fmt.Errorf(
-			"queues: %s has FIFO links, on which nothing can be swapped or duplicated: set dup=0,swap=0",
-			info.Name,
-		)
+		return fmt.Errorf("queues: %s has FIFO links, on which nothing can be swapped or duplicated: set dup=0,swap=0",
+			info.Name)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	if s.Drop > 0 {

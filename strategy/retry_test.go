@@ -62,10 +62,8 @@ func TestRequestsAreRetried(t *testing.T) {
 		}
 		asked, most := 0, 0
 		spec := atEnd(func(*lockstep.Run) { most = max(most, asked) })
-		_, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: stubborn{&asked}, Strategy: k.Default, Spec: spec, Runs: 200, Steps: 300, Workers: 1},
-		)
+		_, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: stubborn{&asked}, Strategy: k.Default, Spec: spec, Runs: 200, Steps: 300, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,13 +106,8 @@ func TestClientsWaitBeforeTheyRetry(t *testing.T) {
 			fired++
 		case trace.Request:
 			if given++; given > 1 && (fired == last || len(run.InFlight()) > 0) {
-				t.Errorf(
-					"step %d: given again after %d timers and %d before, with %v in flight",
-					run.Steps(),
-					fired,
-					last,
-					run.InFlight(),
-				)
+				t.Errorf("step %d: given again after %d timers and %d before, with %v in flight", run.Steps(), fired,
+					last, run.InFlight())
 			}
 			last = fired
 		}

@@ -372,17 +372,8 @@ func checkSpace(strategy, site string, sites, rounds, period, bound int) error {
 	phases := (rounds + period - 1) / period
 	if bound < Unbounded || bound > sites*phases {
 		return fmt.Errorf(
-			"%s: %s is %d, but %d sites in %d phases (%d rounds, period %d) allow 0..%d, or %d for no bound",
-			strategy,
-			site,
-			bound,
-			sites,
-			phases,
-			rounds,
-			period,
-			sites*phases,
-			Unbounded,
-		)
+			"%s: %s is %d, but %d sites in %d phases (%d rounds, period %d) allow 0..%d, or %d for no bound", strategy,
+			site, bound, sites, phases, rounds, period, sites*phases, Unbounded)
 	}
 	return nil
 }

@@ -337,13 +337,8 @@ func TestSizesAgainstBruteForce(t *testing.T) {
 		}
 		for _, row := range []int{2, 5} { // the paper's bound holds
 			if sizes[row].Exact.Cmp(sizes[row].Paper) > 0 {
-				t.Errorf(
-					"%v %s: exact %v above the paper's bound %v",
-					c,
-					sizes[row].Set,
-					sizes[row].Exact,
-					sizes[row].Paper,
-				)
+				t.Errorf("%v %s: exact %v above the paper's bound %v", c, sizes[row].Set, sizes[row].Exact,
+					sizes[row].Paper)
 			}
 		}
 	}
@@ -415,10 +410,8 @@ func TestCheckSpace(t *testing.T) {
 	timed := lockstep.Info{Name: "timed", Nodes: 3, Supports: ^trace.KindsOf(trace.Deliver), Waits: 10}
 	for _, s := range []lockstep.Strategy{Uniform{Rounds: 9}, Lossy{Rounds: 9}} {
 		if _, err := s.Fit(timed); err == nil ||
-			!strings.HasSuffix(
-				err.Error(),
-				": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more",
-			) {
+			!strings.HasSuffix(err.Error(),
+				": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more") {
 			t.Errorf("%v: %v", s, err)
 		}
 	}

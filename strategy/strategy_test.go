@@ -50,10 +50,8 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 	few := strategy.Walk{Deliver: 1, Timer: 1, Steps: 300}
 	for _, s := range []strategy.Walk{all, few} {
 		w := watch{kinds: map[trace.Kind]int{}}
-		result, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1},
-		)
+		result, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +97,8 @@ func TestLossAtItsEnds(t *testing.T) {
 		{strategy.Lossy{Rounds: 12, Period: 1, Losses: 12 * 9, Sampler: strategy.Paper}, false, true},
 	} {
 		w := watch{kinds: map[trace.Kind]int{}}
-		if _, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1},
-		); err != nil {
+		if _, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if (w.kinds[trace.Deliver] > 0) != c.deliver || (w.kinds[trace.Drop] > 0) != c.losses {

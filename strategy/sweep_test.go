@@ -49,16 +49,8 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 					"timed":   timed,
 				} {
 					if other.Digest != swept.Digest || other.Steps != swept.Steps {
-						t.Errorf(
-							"%T, %s: digest %x after %d steps, and %x after %d when each is %s",
-							system,
-							s,
-							swept.Digest,
-							swept.Steps,
-							other.Digest,
-							other.Steps,
-							what,
-						)
+						t.Errorf("%T, %s: digest %x after %d steps, and %x after %d when each is %s", system, s,
+							swept.Digest, swept.Steps, other.Digest, other.Steps, what)
 					}
 				}
 			}

@@ -120,9 +120,7 @@ func (s Systematic) check(info lockstep.Info) error {
 		)
 	case info.Determinism != lockstep.Deterministic:
 		return fmt.Errorf(
-			"systematic: %s may do different things after the same steps, so that a search cannot go back",
-			info.Name,
-		)
+			"systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	for _, c := range []struct {

@@ -181,20 +181,12 @@ func TestSystematicAgainstBruteForce(t *testing.T) {
 				orders[fmt.Sprint(order)]++
 				classes[class(c.poset, order)]++
 			})
-			got := visit(
-				t,
-				c.poset,
-				strategy.Systematic{Losses: c.losses},
-				func(o []int) string { return fmt.Sprint(o) },
-			)
+			got := visit(t, c.poset, strategy.Systematic{Losses: c.losses},
+				func(o []int) string { return fmt.Sprint(o) })
 			compare(t, "orders", got, orders)
 			reduced := strategy.Systematic{Losses: c.losses, Reduce: strategy.SleepSets}
-			compare(
-				t,
-				"classes",
-				visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }),
-				classes,
-			)
+			compare(t, "classes", visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }),
+				classes)
 		})
 	}
 }
@@ -278,10 +270,8 @@ func TestStates(t *testing.T) {
 	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
 		set := map[string]bool{}
 		s := strategy.Systematic{Steps: 30, Timers: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
-		result := enginetest.Explore(
-			t,
-			lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}},
-		)
+		result := enginetest.Explore(t,
+			lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}})
 		if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 			t.Fatalf("%s: %s", reduce, result.Reached)
 		}

@@ -185,12 +185,7 @@ func checkWaits(strategy string, count int, info lockstep.Info) error {
 	if count >= 1 && count < info.Waits && rounds.Coarse(info) {
 		return fmt.Errorf(
 			"%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more",
-			strategy,
-			count,
-			info.Name,
-			info.Waits,
-			info.Waits,
-		)
+			strategy, count, info.Name, info.Waits, info.Waits)
 	}
 	return nil
 }
@@ -218,12 +213,8 @@ func (u Uniform) runs(info lockstep.Info) int { return u.of(info).space(info.Nod
 // guarantee returns what one run guarantees.
 func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 	u = u.of(info)
-	g := guarantee(
-		u.space(info.Nodes),
-		u.Sampler,
-		fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds),
-		"isolations",
-	)
+	g := guarantee(u.space(info.Nodes), u.Sampler,
+		fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
 	if u.Phases > 0 {
 		g.Class += fmt.Sprintf(" in the first %d phases", u.Phases)
 	}

@@ -99,17 +99,11 @@ func (p *Program) Check() error {
 		func(s string) bool { return strings.HasPrefix(s, "-") }):
 		return fmt.Errorf(
 			"target: the program %q with the package %q, module %q and library %q: none of them may begin with -",
-			p.Name,
-			p.Package,
-			p.Module,
-			p.Library,
-		)
+			p.Name, p.Package, p.Module, p.Library)
 	case p.Library != "" && (p.Module == "" || len(p.Versions) == 0):
 		return fmt.Errorf(
 			"target: the program %s has the library %s, so it needs a module and versions that are known to work",
-			p.Name,
-			p.Library,
-		)
+			p.Name, p.Library)
 	case p.Library == "" && (len(p.Versions) > 0 || p.Overlay != nil):
 		return fmt.Errorf("target: the program %s has versions or an overlay, but names no library", p.Name)
 	case (p.Overlay == nil) != (p.Changed == ""):

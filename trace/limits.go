@@ -59,16 +59,10 @@ func first(errs ...error) error {
 
 // check reports the first part of a header that exceeds its limit.
 func (h *Header) check() error {
-	err := first(
-		inRange("nodes", h.Nodes, 1, MaxNodes),
-		inRange("run", h.Run, 0, MaxRun),
-		inRange("settle", h.Settle, 0, MaxSettle),
-		inRange("phases.per", h.Phases.Per, 0, MaxPhase),
-		few("options", len(h.Options), MaxNames),
-		few("drawn values", len(h.Drawn), MaxNames),
-		few("names of rounds", len(h.Rounds), MaxNames),
-		few("types aside", len(h.Aside), MaxNames),
-	)
+	err := first(inRange("nodes", h.Nodes, 1, MaxNodes), inRange("run", h.Run, 0, MaxRun),
+		inRange("settle", h.Settle, 0, MaxSettle), inRange("phases.per", h.Phases.Per, 0, MaxPhase),
+		few("options", len(h.Options), MaxNames), few("drawn values", len(h.Drawn), MaxNames),
+		few("names of rounds", len(h.Rounds), MaxNames), few("types aside", len(h.Aside), MaxNames))
 	for _, t := range []struct{ what, text string }{
 		{"tool", h.Tool},
 		{"target", h.Target},
@@ -103,11 +97,8 @@ func (s *stepLine) check() error {
 
 // check reports the first part of a message that exceeds its limit.
 func (m *Sent) check() error {
-	return first(
-		inRange("at", m.At, 0, MaxTime),
-		short("the type", m.Type, MaxName),
-		short("the text", m.Text, MaxName),
-	)
+	return first(inRange("at", m.At, 0, MaxTime), short("the type", m.Type, MaxName),
+		short("the text", m.Text, MaxName))
 }
 
 func (e *Event) check() error {
@@ -117,20 +108,13 @@ func (e *Event) check() error {
 func (s *State) check() error { return short("the text", s.Text, MaxName) }
 
 func (l *Log) check() error {
-	return first(
-		inRange("at", l.At, 0, MaxTime),
-		short("the source", l.Source, MaxName),
-		short("the level", l.Level, MaxName),
-		short("the text", l.Text, MaxName),
-	)
+	return first(inRange("at", l.At, 0, MaxTime), short("the source", l.Source, MaxName),
+		short("the level", l.Level, MaxName), short("the text", l.Text, MaxName))
 }
 
 func (r *Round) check() error {
-	return first(
-		inRange("round", r.Number, 0, MaxRounds),
-		inRange("phase", r.Phase, 0, MaxPhase),
-		short("the name", r.Name, MaxName),
-	)
+	return first(inRange("round", r.Number, 0, MaxRounds), inRange("phase", r.Phase, 0, MaxPhase),
+		short("the name", r.Name, MaxName))
 }
 
 // check reports the first part of an outcome that exceeds its limit. The steps of a finding are steps of the run, or
@@ -141,15 +125,9 @@ func (o *Outcome) check() error {
 	if f == nil {
 		return err
 	}
-	err = first(
-		err,
-		inRange("the finding's step", f.Step, 0, o.Steps+1),
-		short("the property", f.Property, MaxName),
-		short("the text", f.Text, MaxValue),
-		short("the stack", f.Stack, MaxValue),
-		few("values", len(f.Values), MaxNames),
-		few("steps that the finding is about", len(f.About), MaxEffects),
-	)
+	err = first(err, inRange("the finding's step", f.Step, 0, o.Steps+1), short("the property", f.Property, MaxName),
+		short("the text", f.Text, MaxValue), short("the stack", f.Stack, MaxValue),
+		few("values", len(f.Values), MaxNames), few("steps that the finding is about", len(f.About), MaxEffects))
 	for _, text := range f.Values {
 		err = first(err, short("a value", text, MaxValue))
 	}

@@ -29,15 +29,8 @@ func TestLinks(t *testing.T) {
 						cut[a][b] = s.Kind == trace.Cut
 					}
 					if links[a].Has(b) != cut[a][b] {
-						t.Fatalf(
-							"seed %d: after %v the link from %d to %d is cut: %v, want %v",
-							seed,
-							s,
-							a,
-							b,
-							links[a].Has(b),
-							cut[a][b],
-						)
+						t.Fatalf("seed %d: after %v the link from %d to %d is cut: %v, want %v", seed, s, a, b,
+							links[a].Has(b), cut[a][b])
 					}
 				}
 			}

@@ -58,13 +58,8 @@ func newReader(r io.Reader) (*reader, error) {
 		if *probe.Format > Version {
 			advice = "update Lockstep"
 		}
-		return nil, fmt.Errorf(
-			"%w: line 1: format version %d, this tool reads version %d: %s",
-			ErrFormat,
-			*probe.Format,
-			Version,
-			advice,
-		)
+		return nil, fmt.Errorf("%w: line 1: format version %d, this tool reads version %d: %s", ErrFormat,
+			*probe.Format, Version, advice)
 	}
 	if err := strict(line, &tr.header); err != nil {
 		return nil, tr.bad(err)
@@ -89,11 +84,8 @@ func (r *reader) next() (*Round, *Record, error) {
 		return nil, nil, err
 	}
 	if line == nil {
-		return nil, nil, fmt.Errorf(
-			"%w: it ends after line %d without a verdict, so it was cut off",
-			ErrFormat,
-			r.number,
-		)
+		return nil, nil, fmt.Errorf("%w: it ends after line %d without a verdict, so it was cut off", ErrFormat,
+			r.number)
 	}
 	switch what, err := classify(line); {
 	case err != nil:
@@ -140,12 +132,8 @@ func (r *reader) record(line []byte) (*Record, error) {
 	if s.Number != r.records {
 		return nil, r.bad(fmt.Errorf("step %d where step %d should be", s.Number, r.records))
 	}
-	if err := first(
-		r.checkStep(s.Step),
-		s.check(),
-		inRange("step", s.Number, 0, MaxSteps),
-		r.add(1+len(s.Draws)),
-	); err != nil {
+	if err := first(r.checkStep(s.Step), s.check(), inRange("step", s.Number, 0, MaxSteps),
+		r.add(1+len(s.Draws))); err != nil {
 		return nil, r.bad(err)
 	}
 	r.records++

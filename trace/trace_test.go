@@ -39,10 +39,8 @@ func genTrace(t *rapid.T) *trace.Trace {
 	for i := range rapid.IntRange(1, 12).Draw(t, "records") {
 		r := trace.Record{Number: i, Text: word.Draw(t, "text")}
 		if rounds && i > 0 && rapid.Bool().Draw(t, "open") {
-			tr.Rounds = append(
-				tr.Rounds,
-				trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()},
-			)
+			tr.Rounds = append(tr.Rounds,
+				trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()})
 		}
 		r.Round = len(tr.Rounds)
 		if i > 0 {
@@ -63,19 +61,15 @@ func genTrace(t *rapid.T) *trace.Trace {
 				Tag:  trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
 				At:   trace.Time(rapid.IntRange(0, 100).Draw(t, "due")),
 			}
-			r.Sent = append(
-				r.Sent,
-				trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")},
-			)
+			r.Sent = append(r.Sent,
+				trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
 		}
 		for range rapid.IntRange(0, min(1, int(sent))).Draw(t, "gone") {
 			r.Gone = append(r.Gone, trace.ID(rapid.IntRange(1, int(sent)).Draw(t, "id")))
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "events") {
-			r.Events = append(
-				r.Events,
-				trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")},
-			)
+			r.Events = append(r.Events,
+				trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")})
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "lines") {
@@ -267,10 +261,8 @@ func TestTooLongToWrite(t *testing.T) {
 		Outcome: trace.Outcome{Verdict: trace.Pass},
 	}
 	if err := trace.Write(&bytes.Buffer{}, tr); err == nil ||
-		!strings.Contains(
-			err.Error(),
-			"line 2 could not be read again: the text has 17825792 bytes, allowed are 4352",
-		) {
+		!strings.Contains(err.Error(),
+			"line 2 could not be read again: the text has 17825792 bytes, allowed are 4352") {
 		t.Errorf("got %v", err)
 	}
 	tr.Records[0].Text = trace.Cap(long)

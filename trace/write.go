@@ -59,12 +59,8 @@ func (w *writer) record(r Record) error {
 	}
 	effects := len(r.Sent) + len(r.Gone) + len(r.Events) + len(r.States) + len(r.Logs)
 	w.fits(
-		first(
-			s.check(),
-			inRange("step", r.Number, 0, MaxSteps),
-			few("effects of a step", effects, MaxEffects),
-			w.add(1+effects+len(r.Draws)),
-		),
+		first(s.check(), inRange("step", r.Number, 0, MaxSteps), few("effects of a step", effects, MaxEffects),
+			w.add(1+effects+len(r.Draws))),
 	)
 	w.line(s)
 	for _, m := range r.Sent {
@@ -125,20 +121,13 @@ func (w *writer) line(v any) {
 		return
 	}
 	if w.buf.Len() > maxLine {
-		w.err = fmt.Errorf(
-			"trace: line %d would have %d bytes, at most %d can be read again",
-			w.lines+1,
-			w.buf.Len(),
-			maxLine,
-		)
+		w.err = fmt.Errorf("trace: line %d would have %d bytes, at most %d can be read again", w.lines+1, w.buf.Len(),
+			maxLine)
 		return
 	}
 	if w.bytes += w.buf.Len(); w.bytes > MaxBytes {
-		w.err = fmt.Errorf(
-			"trace: line %d would make the file longer than the %d bytes that can be read again",
-			w.lines+1,
-			MaxBytes,
-		)
+		w.err = fmt.Errorf("trace: line %d would make the file longer than the %d bytes that can be read again",
+			w.lines+1, MaxBytes)
 		return
 	}
 	if _, err := w.w.Write(w.buf.Bytes()); err != nil {

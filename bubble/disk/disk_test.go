@@ -203,15 +203,8 @@ func draw(r *rand.Rand, long int) []op {
 }
 
 // finish draws the remaining parameters of an operation on a file, and reports whether the operation is valid.
-func finish(
-	r *rand.Rand,
-	o *op,
-	names map[string]bool,
-	sizes map[string]int,
-	other string,
-	fails bool,
-	pieces *int,
-) bool {
+func finish(r *rand.Rand, o *op, names map[string]bool, sizes map[string]int, other string, fails bool,
+	pieces *int) bool {
 	switch o.do {
 	case "write":
 		if *pieces++; *pieces > 4 { // keeps the number of states small

@@ -28,8 +28,7 @@ type op struct {
 
 func (o op) String() string {
 	return strings.TrimSpace(
-		fmt.Sprintf("%s %s %s %d+%d %s", o.do, o.name, o.to, o.at, o.n, strings.Trim(string(o.fill), "\x00")),
-	)
+		fmt.Sprintf("%s %s %s %d+%d %s", o.do, o.name, o.to, o.at, o.n, strings.Trim(string(o.fill), "\x00")))
 }
 
 // kernel is a state of the oracle.
@@ -210,10 +209,8 @@ func (k *kernel) synced(key string, f *kfile) bool {
 		dir = 1
 	}
 	return !slices.ContainsFunc(k.queue, func(r renaming) bool {
-		return slices.ContainsFunc(
-			r.keys,
-			func(key string) bool { return strings.HasPrefix(key, fmt.Sprint(dir, "/")) },
-		)
+		return slices.ContainsFunc(r.keys,
+			func(key string) bool { return strings.HasPrefix(key, fmt.Sprint(dir, "/")) })
 	})
 }
 

@@ -22,11 +22,8 @@ var edited = union(map[string]func(*source){
 	"net/dnsclient.go":     draws,
 	"runtime/select.go": func(s *source) {
 		s.replace("selectgo", "cheaprandn(uint32(norder + 1))", "lockstepRandn(uint32(norder + 1))")
-		s.before(
-			"selectgo",
-			"return casi, recvOK",
-			"if lockstepOn && casi >= 0 && c != nil && c.closed == 0 {\n\tlockstepUses(&c.node, lockstepChannel)\n}",
-		)
+		s.before("selectgo", "return casi, recvOK",
+			"if lockstepOn && casi >= 0 && c != nil && c.closed == 0 {\n\tlockstepUses(&c.node, lockstepChannel)\n}")
 	},
 	"runtime/time.go": func(s *source) {
 		s.field("timer", "node int32 // of the goroutine that made it")
@@ -34,11 +31,8 @@ var edited = union(map[string]func(*source){
 		// timer all the time. A select puts the timers it waits for back in the order of their addresses.
 		s.replace("(*timer).maybeAdd", "cheaprand()", "t.rand")
 		s.after("(*timer).modify", "t.when = when", "if t.isFake {\n\tt.rand = lockstepTie()\n}")
-		s.before(
-			"newTimer",
-			"t.modify(when",
-			"t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}",
-		)
+		s.before("newTimer", "t.modify(when",
+			"t.node = getg().node\nif b := getg().bubble; lockstepOn && b != nil && c != nil {\n\tc.bubble = b\n}")
 		s.after("(*timer).unlockAndRun", "gp.bubble = bubble", "gp.node = t.node")
 		s.after("(*timer).unlockAndRun", "gp.bubble = nil", "gp.node = 0")
 		// The clock of a node may be wrong. Then the time has a monotonic reading, too.
@@ -64,22 +58,16 @@ var edited = union(map[string]func(*source){
 		// Goroutines beyond the capacity of a processor's queue would move to the global queue. Its order does not
 		// depend on the bubble alone.
 		s.retype("p", "runq", "[256]guintptr", "[2048]guintptr")
-		s.replace(
-			"(waitReason).isIdleInSynctest",
-			"isIdleInSynctest[w]",
-			"(isIdleInSynctest[w] || lockstepOn && lockstepIdle(w))",
-		)
+		s.replace("(waitReason).isIdleInSynctest", "isIdleInSynctest[w]",
+			"(isIdleInSynctest[w] || lockstepOn && lockstepIdle(w))")
 	},
 	"runtime/proc.go": func(s *source) {
 		s.after("newproc1", "newg.bubble = callergp.bubble", "newg.node = callergp.node")
 		s.after("gdestroy", "gp.bubble = nil", "gp.node, gp.lockstepLocks.n = 0, 0")
 		// The wall clock preempts no goroutine, and a system call of a run keeps its processor. Both end when the run
 		// counts as hung, so that the watchdog can give it up.
-		s.before(
-			"retake",
-			"preemptone(pp)",
-			"if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+lockstepTimeSlice <= now {",
-		)
+		s.before("retake", "preemptone(pp)",
+			"if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+lockstepTimeSlice <= now {")
 		s.after("retake", "preemptone(pp)", "}")
 		const keeps = "if lockstepKeeps(pp, now-pd.schedwhen) {\n\tcontinue\n}"
 		s.oneOf(
@@ -95,11 +83,8 @@ var edited = union(map[string]func(*source){
 			func(s *source) { s.before("goschedImpl", "lock(&sched.lock)", stays) }, // Go 1.25
 		)
 		// A goroutine of a run that was given up does not return from a system call.
-		s.replace(
-			"exitsyscall",
-			"sched.disable.user && !schedEnabled(gp)",
-			"sched.disable.user && !schedEnabled(gp) || lockstepGivenUp && lockstepOver(gp)",
-		)
+		s.replace("exitsyscall", "sched.disable.user && !schedEnabled(gp)",
+			"sched.disable.user && !schedEnabled(gp) || lockstepGivenUp && lockstepOver(gp)")
 		s.oneOf(
 			func(s *source) {
 				s.replace("exitsyscallNoP", "schedEnabled(gp)", "schedEnabled(gp) && !lockstepOver(gp)")
@@ -153,16 +138,12 @@ var edited = union(map[string]func(*source){
 	},
 	// The order of maps does not depend on addresses.
 	"runtime/alg.go": func(s *source) {
-		s.begin(
-			"typehash",
-			"if t.PtrBytes != 0 && t.TFlag&abi.TFlagRegularMemory != 0 {\n\treturn lockstepHashes(t, p, h)\n}",
-		)
+		s.begin("typehash",
+			"if t.PtrBytes != 0 && t.TFlag&abi.TFlagRegularMemory != 0 {\n\treturn lockstepHashes(t, p, h)\n}")
 	},
 	"runtime/mheap.go": func(s *source) {
-		s.begin(
-			"freeSpecial",
-			"if s.kind == lockstepSpecial || s.kind == lockstepOrphanSpecial {\n\tlockstepForget(s)\n\treturn\n}",
-		)
+		s.begin("freeSpecial",
+			"if s.kind == lockstepSpecial || s.kind == lockstepOrphanSpecial {\n\tlockstepForget(s)\n\treturn\n}")
 	},
 	"runtime/sema.go": func(s *source) {
 		// A condition belongs to no bubble, like a mutex or a channel. Signals from outside the bubble are recorded.

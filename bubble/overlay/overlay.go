@@ -25,10 +25,8 @@ var versions = []string{"go1.25", "go1.26"}
 
 // known reports whether the edits were tested with a version.
 func known(version string) bool {
-	return slices.ContainsFunc(
-		versions,
-		func(v string) bool { return version == v || strings.HasPrefix(version, v+".") },
-	)
+	return slices.ContainsFunc(versions,
+		func(v string) bool { return version == v || strings.HasPrefix(version, v+".") })
 }
 
 // Generate writes the overlay for a Go installation of a version to a directory, and returns the path of the overlay's
@@ -46,16 +44,10 @@ func GenerateCounters(goroot, version, cache string) (string, error) {
 }
 
 // generate writes the overlay with these texts, by name below src.
-func generate(
-	goroot, version, cache string,
-	texts func(goroot string) (map[string]string, error),
-) (string, error) {
+func generate(goroot, version, cache string, texts func(goroot string) (map[string]string, error)) (string, error) {
 	if !known(version) {
-		return "", fmt.Errorf(
-			"overlay: Go is %s, the overlay is known to fit %s",
-			version,
-			strings.Join(versions, ", "),
-		)
+		return "", fmt.Errorf("overlay: Go is %s, the overlay is known to fit %s", version,
+			strings.Join(versions, ", "))
 	}
 	all, err := texts(goroot)
 	if err != nil {

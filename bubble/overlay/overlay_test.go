@@ -83,8 +83,7 @@ func TestDownloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	roots, _ := filepath.Glob(
-		filepath.Join(strings.TrimSpace(string(modules)), "golang.org", "toolchain@v0.0.1-go1.25.*.linux-amd64"),
-	)
+		filepath.Join(strings.TrimSpace(string(modules)), "golang.org", "toolchain@v0.0.1-go1.25.*.linux-amd64"))
 	if len(roots) == 0 {
 		t.Skip("Go 1.25 is not there: GOTOOLCHAIN=go1.25.5 go version downloads it")
 	}
@@ -124,8 +123,7 @@ func TestRefuse(t *testing.T) {
 		}
 		if name == "runtime/select.go" {
 			text = []byte(
-				strings.ReplaceAll(string(text), "cheaprandn(uint32(norder + 1))", "cheaprandn(uint32(norder) + 1)"),
-			)
+				strings.ReplaceAll(string(text), "cheaprandn(uint32(norder + 1))", "cheaprandn(uint32(norder) + 1)"))
 		}
 		if err := write(filepath.Join(root, "src", name), string(text)); err != nil {
 			t.Fatal(err)

@@ -74,14 +74,10 @@ var process = map[string]func(*source){
 		} {
 			s.begin(f, "if lockstepRefuses(\"the user of the process is changed\") {\n\treturn EPERM\n}")
 		}
-		s.begin(
-			"AllThreadsSyscall",
-			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}",
-		)
-		s.begin(
-			"AllThreadsSyscall6",
-			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}",
-		)
+		s.begin("AllThreadsSyscall",
+			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}")
+		s.begin("AllThreadsSyscall6",
+			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}")
 	},
 	"syscall/syscall_unix.go": func(s *source) {
 		s.begin("Read", "if fd == 0 {\n\tlockstepNote(\"standard input is read\")\n}")
@@ -91,17 +87,11 @@ var process = map[string]func(*source){
 		s.begin("Exec", "if lockstepRefuses(\"the program of the process is replaced\") {\n\treturn EPERM\n}")
 	},
 	"syscall/env_unix.go": func(s *source) {
-		s.before(
-			"Unsetenv",
-			"envLock.Lock()",
-			"if e := lockstepEnvironment(true); e != nil {\n\te.unset(key)\n\treturn nil\n}",
-		)
+		s.before("Unsetenv", "envLock.Lock()",
+			"if e := lockstepEnvironment(true); e != nil {\n\te.unset(key)\n\treturn nil\n}")
 		s.before("Getenv", "envLock.RLock()", "if e := lockstepEnvironment(false); e != nil {\n\treturn e.get(key)\n}")
-		s.before(
-			"Setenv",
-			"envLock.Lock()",
-			"if e := lockstepEnvironment(true); e != nil {\n\te.set(key, value)\n\treturn nil\n}",
-		)
+		s.before("Setenv", "envLock.Lock()",
+			"if e := lockstepEnvironment(true); e != nil {\n\te.set(key, value)\n\treturn nil\n}")
 		s.before("Clearenv", "envLock.Lock()", "if e := lockstepEnvironment(true); e != nil {\n\t*e = nil\n\treturn\n}")
 		s.before("Environ", "envLock.RLock()", "if lockstepInNode() {\n\treturn lockstepEnviron()\n}")
 	},
@@ -155,10 +145,8 @@ var process = map[string]func(*source){
 
 	// The machine's addresses and its local time.
 	"net/interface_linux.go": func(s *source) {
-		s.begin(
-			"interfaceTable",
-			"if all := lockstepInterfaces(); all != nil {\n\treturn lockstepInterface(all, ifindex), nil\n}",
-		)
+		s.begin("interfaceTable",
+			"if all := lockstepInterfaces(); all != nil {\n\treturn lockstepInterface(all, ifindex), nil\n}")
 		s.begin("interfaceAddrTable", "if lockstepInterfaces() != nil {\n\treturn lockstepAddresses(ifi), nil\n}")
 		s.begin("interfaceMulticastAddrTable", "if lockstepInterfaces() != nil {\n\treturn nil, nil\n}")
 	},

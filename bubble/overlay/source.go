@@ -93,10 +93,8 @@ func (s *source) delegate(methods ...string) {
 				args = append(args, n.Name)
 			}
 		}
-		s.begin(
-			"(*netFD)."+name,
-			fmt.Sprintf("if fd.mem != nil {\n\treturn fd.mem.%s(%s)\n}", name, strings.Join(args, ", ")),
-		)
+		s.begin("(*netFD)."+name,
+			fmt.Sprintf("if fd.mem != nil {\n\treturn fd.mem.%s(%s)\n}", name, strings.Join(args, ", ")))
 	}
 }
 

@@ -103,10 +103,7 @@ func cache(name string) (string, error) {
 	dir := filepath.Join(user, "lockstep", name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf(
-			"the overlay of Go is kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
-			dir,
-			err,
-		)
+			"the overlay of Go is kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache", dir, err)
 	}
 	return dir, nil
 }

@@ -19,11 +19,8 @@ import (
 )
 
 // never checks nothing: the tests do.
-var never = spec.OnEvent(
-	"nothing",
-	"nothing",
-	func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
-)
+var never = spec.OnEvent("nothing", "nothing",
+	func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
 
 // request adds a number to the embedded message.
 type request struct {
@@ -173,10 +170,8 @@ func ExampleCalls() {
 		if n.Self() == 1 {
 			n.Go(func() {
 				answer, err := c.Ask(2, "Question", &rpc.Message{Body: 21})
-				answers = append(
-					answers,
-					fmt.Sprint(answer.Body, err, answer.Incarnation() == n.Incarnation(), answer.Carried() == answer),
-				)
+				answers = append(answers,
+					fmt.Sprint(answer.Body, err, answer.Incarnation() == n.Incarnation(), answer.Carried() == answer))
 				call := c.Begin(2, "Question", &rpc.Message{Body: 4})
 				answer, err = call.Wait()
 				answers = append(answers, fmt.Sprint(answer.Body, err))

@@ -699,8 +699,7 @@ var tcpSilence = []row{
 		fault: power, do: func(p *probe) {
 			c, s := p.tcp()
 			_ = c.SetKeepAliveConfig(
-				net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1},
-			)
+				net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
 			p.silence(s)
 			p.read(c, 10)
 			p.read(c, 10)
@@ -710,8 +709,7 @@ var tcpSilence = []row{
 		fault: power, do: func(p *probe) {
 			c, s := p.tcp()
 			_ = c.SetKeepAliveConfig(
-				net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1},
-			)
+				net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
 			_ = c.SetKeepAlive(false)
 			p.silence(s)
 			_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))

@@ -13,11 +13,8 @@ var udp = []row{
 		s := p.packet(p.server, "udp", ":0")
 		p.note("%s", strings.TrimSuffix(s.LocalAddr().String(), port(s.LocalAddr()))+"port")
 		c := must(p.dial(p.client, "udp", net.JoinHostPort(p.server.ip, port(s.LocalAddr()))))
-		p.note(
-			"local %s, remote %s",
-			address(c.LocalAddr(), p.client, nil),
-			address(c.RemoteAddr(), p.server, s.LocalAddr()),
-		)
+		p.note("local %s, remote %s", address(c.LocalAddr(), p.client, nil),
+			address(c.RemoteAddr(), p.server, s.LocalAddr()))
 		p.write(c, "abc")
 		_, from, err := s.ReadFrom(make([]byte, 10))
 		p.check("read", err)

@@ -70,10 +70,8 @@ var unixStream = []row{
 		p.check("accept", err)
 	}, linux: "rename ok; dial ok; accept ok"},
 	{does: "a path outside the directory of the node", do: func(p *probe) {
-		path := filepath.Join(
-			filepath.Dir(filepath.Dir(p.server.dir)),
-			fmt.Sprintf("lockstep-sockettest-%d", os.Getpid()),
-		)
+		path := filepath.Join(filepath.Dir(filepath.Dir(p.server.dir)),
+			fmt.Sprintf("lockstep-sockettest-%d", os.Getpid()))
 		l := must(p.listen(p.server, "unix", path))
 		_, err := os.Lstat(path)
 		p.note("path is there: %v", err == nil)

@@ -9,11 +9,8 @@ import (
 
 // LengthPrefixed is the protocol whose messages start with their length, an integer of 1, 2, 4 or 8 bytes in the given
 // order. The function name gets each message without the length.
-func LengthPrefixed(
-	bytes int,
-	order binary.ByteOrder,
-	name func(byDialer bool, payload []byte) (kind, text string),
-) Protocol {
+func LengthPrefixed(bytes int, order binary.ByteOrder,
+	name func(byDialer bool, payload []byte) (kind, text string)) Protocol {
 	return func(Conn) Decoder {
 		parse := func(byDialer bool) func([]byte) message {
 			return func(data []byte) message {

@@ -376,12 +376,8 @@ func show(p wire.Protocol, port int, writes ...string) {
 
 // Every write is a message whose type is its first letter.
 func ExampleEach() {
-	show(
-		wire.Each(func(data []byte) (kind, text string) { return "Letter" + string(data[:1]), string(data[1:]) }),
-		9,
-		"A1",
-		"B2",
-	)
+	show(wire.Each(func(data []byte) (kind, text string) { return "Letter" + string(data[:1]), string(data[1:]) }), 9,
+		"A1", "B2")
 	// Output:
 	// LetterA 1
 	// LetterB 2

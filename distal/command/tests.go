@@ -69,14 +69,8 @@ func (c *testCmd) Run(e *cli.Env) error {
 func (c *testCmd) why(r distal.ExploreResult) string {
 	switch v := r.Violation; {
 	case v != nil:
-		return fmt.Sprintf(
-			"; %s is broken in phase %d, round %s (%s:%s)",
-			v.Property,
-			v.Phase,
-			v.RoundName,
-			c.File,
-			v.Pos,
-		)
+		return fmt.Sprintf("; %s is broken in phase %d, round %s (%s:%s)", v.Property, v.Phase, v.RoundName, c.File,
+			v.Pos)
 	case r.Reason != "":
 		return "; " + r.Reason
 	case r.Verdict == explore.Pass && len(r.Claims.Watched) > 0:

@@ -19,8 +19,7 @@ import (
 // program as it is written, and returns the recording: a trace that replays like any other. p is the program without
 // choices; those of the violation are put into it. An error says that no asynchronous run does what the search found.
 func Counterexample(
-	ctx context.Context, p Program, m *sequential.Model, v *explore.Violation,
-) (Program, *trace.Trace, error) {
+	ctx context.Context, p Program, m *sequential.Model, v *explore.Violation) (Program, *trace.Trace, error) {
 	followed, err := async.Follow(m, v.Start, v.Trace, v.Property)
 	if err != nil {
 		return p, nil, err

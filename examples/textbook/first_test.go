@@ -23,10 +23,8 @@ func TestWhichStrategyFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: byMessages(true), Strategy: s, Spec: onMajority, Runs: 100, Seed: 1},
-		)
+		result, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: byMessages(true), Strategy: s, Spec: onMajority, Runs: 100, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,21 +32,11 @@ func TestWhichStrategyFirst(t *testing.T) {
 		for _, e := range result.Events {
 			count[e.Name] = float64(e.N) / runs
 		}
-		t.Logf(
-			"%-20s %4.0f steps, %5.2f leaders, %5.2f entries applied",
-			c.strategy,
-			float64(result.Steps)/runs,
-			count["leader"],
-			count["applied"],
-		)
+		t.Logf("%-20s %4.0f steps, %5.2f leaders, %5.2f entries applied", c.strategy, float64(result.Steps)/runs,
+			count["leader"], count["applied"])
 		if count["applied"] < c.least || count["applied"] > c.most {
-			t.Errorf(
-				"%s: %.2f entries were applied in a run, want %v to %v",
-				c.strategy,
-				count["applied"],
-				c.least,
-				c.most,
-			)
+			t.Errorf("%s: %.2f entries were applied in a run, want %v to %v", c.strategy, count["applied"], c.least,
+				c.most)
 		}
 	}
 }

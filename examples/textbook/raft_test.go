@@ -157,10 +157,8 @@ var slow = strategy.Delay{Near: strategy.Exponential, NearMean: 2, Steps: 800}
 func find(t *testing.T, cluster func(careful bool) bubble.Cluster, hunt lockstep.Strategy, runs int) {
 	t.Helper()
 	for _, careful := range []bool{false, true} {
-		result, err := lockstep.Explore(
-			t.Context(),
-			lockstep.Plan{System: cluster(careful), Strategy: hunt, Spec: onMajority, Runs: runs, Seed: 5},
-		)
+		result, err := lockstep.Explore(t.Context(),
+			lockstep.Plan{System: cluster(careful), Strategy: hunt, Spec: onMajority, Runs: runs, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -153,13 +153,8 @@ func (a *abreast) again(ask Ask, why error) *Program {
 		a.take(
 			&Made{
 				Ask: ask,
-				Error: fmt.Sprintf(
-					"in runs %d to %d: %v; there is no other process to make them: %v",
-					ask.First,
-					ask.End-1,
-					why,
-					err,
-				),
+				Error: fmt.Sprintf("in runs %d to %d: %v; there is no other process to make them: %v", ask.First,
+					ask.End-1, why, err),
 			},
 		)
 		return nil
@@ -171,14 +166,8 @@ func (a *abreast) again(ask Ask, why error) *Program {
 			a.take(
 				&Made{
 					Ask: one,
-					Error: fmt.Sprintf(
-						"in run %d: %v; before, in runs %d to %d: %v",
-						run,
-						err,
-						ask.First,
-						ask.End-1,
-						why,
-					),
+					Error: fmt.Sprintf("in run %d: %v; before, in runs %d to %d: %v", run, err, ask.First, ask.End-1,
+						why),
 				},
 			)
 			return nil

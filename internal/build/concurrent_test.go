@@ -181,11 +181,8 @@ const motherVariable = "LOCKSTEP_BUILD_MOTHER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(motherVariable); dir != "" {
-		_, err := newBuilder(dir).Program(
-			context.Background(),
-			target.Program{Name: dir + "/program", Package: dir + "/program"},
-			"",
-		)
+		_, err := newBuilder(dir).Program(context.Background(),
+			target.Program{Name: dir + "/program", Package: dir + "/program"}, "")
 		fmt.Println(err)
 		os.Exit(1)
 	}

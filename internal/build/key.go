@@ -44,13 +44,9 @@ func (j *job) key(ctx context.Context) (string, error) {
 	args := append([]string{"list"}, j.flags...)
 	out, err := j.run(
 		ctx,
-		append(
-			args,
-			"-deps",
-			"-json=ImportPath,Name,Dir,Standard,GoFiles,CgoFiles,CFiles,HFiles,SFiles,EmbedFiles,Module",
-			"--",
-			j.program.Package,
-		)...)
+		append(args, "-deps",
+			"-json=ImportPath,Name,Dir,Standard,GoFiles,CgoFiles,CFiles,HFiles,SFiles,EmbedFiles,Module", "--",
+			j.program.Package)...)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}
@@ -89,11 +85,8 @@ func (j *job) key(ctx context.Context) (string, error) {
 		}
 	}
 	if name != "main" {
-		return "", fmt.Errorf(
-			"%s is the package %s, allowed is a main package, which calls cli.Main with its targets",
-			j.program.Name,
-			name,
-		)
+		return "", fmt.Errorf("%s is the package %s, allowed is a main package, which calls cli.Main with its targets",
+			j.program.Name, name)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:keyBytes]), nil
 }

@@ -34,10 +34,8 @@ func List(dir string) (all []Kept, err error) {
 		if m == nil || wrong != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		all = append(
-			all,
-			Kept{Name: m[1], File: filepath.Join(dir, e.Name()), Bytes: info.Size(), Built: info.ModTime()},
-		)
+		all = append(all,
+			Kept{Name: m[1], File: filepath.Join(dir, e.Name()), Bytes: info.Size(), Built: info.ModTime()})
 	}
 	slices.SortFunc(all, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Name, b.Name), b.Built.Compare(a.Built)) })
 	return all, err

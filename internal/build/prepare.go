@@ -222,11 +222,8 @@ func (j *job) change(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.name(), err)
 	}
-	virtual := filepath.Join(
-		j.cache,
-		"changed",
-		filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed,
-	)
+	virtual := filepath.Join(j.cache, "changed",
+		filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed)
 	err = fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && (name == "go.mod" || path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")) {
 			j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = filepath.Join(dir, filepath.FromSlash(name))

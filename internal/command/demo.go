@@ -44,25 +44,14 @@ func (c *demoCmd) Run(e *cli.Env) error {
 	if f == nil {
 		return errors.New("the demonstration found nothing; try another --seed")
 	}
-	fmt.Fprintf(
-		e.Out,
-		"1. Found in run %d, after %v: %s.\n   %s\n",
-		f.Run,
-		time.Since(start).Round(time.Millisecond),
-		f.Finding,
-		result.Guarantee,
-	)
+	fmt.Fprintf(e.Out, "1. Found in run %d, after %v: %s.\n   %s\n", f.Run, time.Since(start).Round(time.Millisecond),
+		f.Finding, result.Guarantee)
 	k, err := e.Keep(plan, f.Trace, artifact.Options{Dir: c.Out})
 	if err = errors.Join(err, k.NotShrunk); err != nil {
 		return err
 	}
-	fmt.Fprintf(
-		e.Out,
-		"\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n",
-		k.Shrunk.Was,
-		k.Shrunk.Is,
-		k.Shrunk.Attempts,
-	)
+	fmt.Fprintf(e.Out, "\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is,
+		k.Shrunk.Attempts)
 	if err := e.Grid(k.Trace); err != nil {
 		return err
 	}

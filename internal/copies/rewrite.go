@@ -197,8 +197,7 @@ func (w *writer) source(p *listed, name string, text []byte) ([]byte, error) {
 // separate finds uses of what the copy has for itself, and notes uses of what it shares. It returns the old names,
 // which keep their imports in use.
 func (w *writer) separate(
-	p *listed, f *ast.File, names map[string]string, replace func(*ast.SelectorExpr, string),
-) (used []string) {
+	p *listed, f *ast.File, names map[string]string, replace func(*ast.SelectorExpr, string)) (used []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)
 		if !ok {

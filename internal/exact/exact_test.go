@@ -29,28 +29,16 @@ func TestLimits(t *testing.T) {
 				low, high := exact.Limits(hits, trials, tail)
 				if hits > 0 {
 					if got := atLeast(hits, trials, low); math.Abs(got-tail) > 1e-9 {
-						t.Errorf(
-							"%d of %d: at %v as many hits have the probability %v, want %v",
-							hits,
-							trials,
-							low,
-							got,
-							tail,
-						)
+						t.Errorf("%d of %d: at %v as many hits have the probability %v, want %v", hits, trials, low,
+							got, tail)
 					}
 				} else if low != 0 {
 					t.Errorf("without a hit the lower limit is %v", low)
 				}
 				if hits < trials {
 					if got := 1 - atLeast(hits+1, trials, high); math.Abs(got-tail) > 1e-9 {
-						t.Errorf(
-							"%d of %d: at %v so few hits have the probability %v, want %v",
-							hits,
-							trials,
-							high,
-							got,
-							tail,
-						)
+						t.Errorf("%d of %d: at %v so few hits have the probability %v, want %v", hits, trials, high,
+							got, tail)
 					}
 				} else if high != 1 {
 					t.Errorf("with hits only the upper limit is %v", high)

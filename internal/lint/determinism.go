@@ -159,12 +159,8 @@ func checkUse(pass *analysis.Pass, sel *ast.SelectorExpr, inBubble bool) {
 		len(names) == 0 && slices.Contains(allowed, f.Name()) {
 		return
 	}
-	pass.Reportf(
-		sel.Pos(),
-		"%s.%s in a package where runs happen: time is virtual and every source is seeded",
-		f.Pkg().Name(),
-		f.Name(),
-	)
+	pass.Reportf(sel.Pos(), "%s.%s in a package where runs happen: time is virtual and every source is seeded",
+		f.Pkg().Name(), f.Name())
 }
 
 // overMap reports whether a range iterates over a map, or over its keys or values unsorted.

@@ -150,17 +150,13 @@ func (r *release) checkModule(dir string) (problems []error) {
 		name, _ := filepath.Rel(r.root, file)
 		for _, m := range required.FindAllStringSubmatch(string(text), -1) {
 			if m[2] != r.version {
-				problems = append(
-					problems,
-					fmt.Errorf("%s requires %s %s, the release is %s", name, m[1], m[2], r.version),
-				)
+				problems = append(problems,
+					fmt.Errorf("%s requires %s %s, the release is %s", name, m[1], m[2], r.version))
 			}
 		}
 		if filepath.Base(file) == "go.mod" && strings.Contains("\n"+string(text), "\nreplace ") {
-			problems = append(
-				problems,
-				fmt.Errorf("%s has a replacement, which is ignored where others use the module", name),
-			)
+			problems = append(problems,
+				fmt.Errorf("%s has a replacement, which is ignored where others use the module", name))
 		}
 	}
 	return problems

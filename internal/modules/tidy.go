@@ -68,10 +68,8 @@ func tidyAll(ctx context.Context, diff bool, out io.Writer) error {
 		}
 	}
 	if diff && len(untidy) > 0 {
-		return fmt.Errorf(
-			"%s: not tidy, or its go.sum is not; run: go run ./internal/modules tidy",
-			strings.Join(untidy, ", "),
-		)
+		return fmt.Errorf("%s: not tidy, or its go.sum is not; run: go run ./internal/modules tidy",
+			strings.Join(untidy, ", "))
 	}
 	return nil
 }

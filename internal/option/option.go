@@ -125,21 +125,11 @@ func Check(v any) error {
 	for _, f := range fields(rv.Type()) {
 		is := rv.FieldByIndex(f.Index)
 		if w, ok := is.Interface().(Worded); ok && is.Uint() >= uint64(len(w.Words())) {
-			return fmt.Errorf(
-				"%s is %d, allowed are %s",
-				key(f.Name),
-				is.Uint(),
-				strings.Join(w.Words(), ", "),
-			)
+			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), is.Uint(), strings.Join(w.Words(), ", "))
 		}
 		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 &&
 			!slices.Contains(allowed, is.String()) {
-			return fmt.Errorf(
-				"%s is %q, allowed are %s",
-				key(f.Name),
-				is.String(),
-				strings.Join(allowed, ", "),
-			)
+			return fmt.Errorf("%s is %q, allowed are %s", key(f.Name), is.String(), strings.Join(allowed, ", "))
 		}
 		if limits := f.Tag.Get("range"); limits != "" {
 			if err := inRange(key(f.Name), is, limits); err != nil {

@@ -214,14 +214,8 @@ func TestFromFile(t *testing.T) {
 		o := option.List(&s)[i]
 		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known ||
 			o.Trust.Does() != want.does {
-			t.Errorf(
-				"%+v: guarded %v, from a file %v and %v, it %s",
-				o,
-				o.Guarded(),
-				o.FromFile("x"),
-				o.FromFile("1.0"),
-				o.Trust.Does(),
-			)
+			t.Errorf("%+v: guarded %v, from a file %v and %v, it %s", o, o.Guarded(), o.FromFile("x"),
+				o.FromFile("1.0"), o.Trust.Does())
 		}
 	}
 }

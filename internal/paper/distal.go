@@ -229,12 +229,8 @@ func going(ctx context.Context) func(explore.Progress) bool {
 }
 
 // add makes the row of a case: first with the random searches, if any, then with the exhaustive one.
-func (c *distalTableCmd) add(
-	ctx context.Context,
-	p protocolCase,
-	rows *[]protocolRow,
-	random func(context.Context, protocolCase, string, *protocolRow) error,
-) error {
+func (c *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protocolRow,
+	random func(context.Context, protocolCase, string, *protocolRow) error) error {
 	if c.Only != "" && c.Only != p.Example {
 		return nil
 	}
@@ -300,13 +296,8 @@ func (c *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a
 
 // sample makes random runs of the sequential program, on the network of the exhaustive search: a node's messages to
 // itself can get lost like others.
-func (c *distalTableCmd) sample(
-	ctx context.Context,
-	options distal.Options,
-	text string,
-	deliver float64,
-	a *attempt,
-) error {
+func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, text string, deliver float64,
+	a *attempt) error {
 	for i := range c.Seeds {
 		start := time.Now()
 		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx),
@@ -325,10 +316,8 @@ func (c *distalTableCmd) sample(
 // exhaust searches the whole sequential program.
 func (r *protocolRow) exhaust(ctx context.Context, text string) error {
 	start := time.Now()
-	all, remarks := distal.Explore(
-		text,
-		distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)},
-	)
+	all, remarks := distal.Explore(text,
+		distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)})
 	if all.Verdict == "" {
 		return remarks
 	}

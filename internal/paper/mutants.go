@@ -155,13 +155,8 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 		unfinished := func(r mutants.Row) bool {
 			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
 		}
-		table.Mutants, table.Control = slices.DeleteFunc(
-			table.Mutants,
-			unfinished,
-		), slices.DeleteFunc(
-			table.Control,
-			unfinished,
-		)
+		table.Mutants, table.Control = slices.DeleteFunc(table.Mutants, unfinished), slices.DeleteFunc(table.Control,
+			unfinished)
 	} else if err != nil {
 		return err
 	}
@@ -203,8 +198,7 @@ func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
 	}
 	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
 		return t, errors.New(
-			"--runs and --steps must be at least 1, --more, --workers and --limit must not be negative",
-		)
+			"--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
 	}
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)

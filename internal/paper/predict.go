@@ -289,12 +289,8 @@ func (r *predRow) sorted() []int {
 
 // write writes the table.
 func (p prediction) write(w io.Writer) error {
-	fmt.Fprintf(
-		w,
-		"%d campaigns with each system, seed %d, each up to its first history that is not linearizable\n",
-		p.Campaigns,
-		p.Seed,
-	)
+	fmt.Fprintf(w, "%d campaigns with each system, seed %d, each up to its first history that is not linearizable\n",
+		p.Campaigns, p.Seed)
 	fmt.Fprintf(w, "one test is one run of %s on %d nodes\n\n", p.Strategy, p.Nodes)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(
@@ -303,27 +299,10 @@ func (p prediction) write(w io.Writer) error {
 			"%\t80 % found after\tpaper's number\tfound within it",
 	)
 	for _, r := range p.Rows {
-		fmt.Fprintf(
-			t,
-			"%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n",
-			r.System,
-			r.Reads,
-			r.Figure,
-			r.PFraction,
-			r.P,
-			r.PMeasured,
-			r.PInterval.Low,
-			r.PInterval.High,
-			1/r.P,
-			r.Mean,
-			testsText(r.Median),
-			testsText(r.MedianLow),
-			testsText(r.MedianHigh),
-			r.OneGoal,
-			testsText(r.Quantile),
-			r.Paper,
-			100*r.WithPaper,
-		)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n",
+			r.System, r.Reads, r.Figure, r.PFraction, r.P, r.PMeasured, r.PInterval.Low, r.PInterval.High, 1/r.P,
+			r.Mean, testsText(r.Median), testsText(r.MedianLow), testsText(r.MedianHigh), r.OneGoal,
+			testsText(r.Quantile), r.Paper, 100*r.WithPaper)
 	}
 	if err := t.Flush(); err != nil || !p.Interrupted {
 		return err

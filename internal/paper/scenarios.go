@@ -70,12 +70,8 @@ func (c *scenariosCmd) Run(e *cli.Env) error {
 }
 
 // table makes the table of a version.
-func (c *scenariosCmd) table(
-	e *cli.Env,
-	cases []raftscenarios.Case,
-	v raftscenarios.Version,
-	s lockstep.Strategy,
-) error {
+func (c *scenariosCmd) table(e *cli.Env, cases []raftscenarios.Case, v raftscenarios.Version,
+	s lockstep.Strategy) error {
 	switch {
 	case c.Ablate:
 		return raftscenarios.Ablations(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
@@ -83,16 +79,8 @@ func (c *scenariosCmd) table(
 		return raftscenarios.Minima(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
 	}
 	start := time.Now()
-	ok, err := raftscenarios.Table(
-		e.Ctx,
-		e.Out,
-		cases,
-		v,
-		s,
-		c.Runs,
-		c.Seed,
-		func() float64 { return time.Since(start).Seconds() },
-	)
+	ok, err := raftscenarios.Table(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed,
+		func() float64 { return time.Since(start).Seconds() })
 	if err == nil && !ok {
 		e.Found()
 	}

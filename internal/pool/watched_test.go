@@ -16,12 +16,8 @@ func TestWatched(t *testing.T) {
 		look <- time.Time{}
 	}
 	asked := 0
-	_, done := pool.Watched(
-		t.Context(),
-		func() int { <-release; close(ended); return 1 },
-		look,
-		func() bool { asked++; return asked < 3 },
-	)
+	_, done := pool.Watched(t.Context(), func() int { <-release; close(ended); return 1 }, look,
+		func() bool { asked++; return asked < 3 })
 	if done || asked != 3 {
 		t.Errorf("done %v, asked %d times", done, asked)
 	}

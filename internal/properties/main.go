@@ -47,21 +47,8 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(out)
-	cmd := exec.Command(
-		command,
-		"run",
-		"--runs",
-		strconv.Itoa(runs),
-		"--seed",
-		"1",
-		"--keep-going",
-		"--no-shrink",
-		"--out",
-		out,
-		"--json",
-		"--",
-		target,
-	)
+	cmd := exec.Command(command, "run", "--runs", strconv.Itoa(runs), "--seed", "1", "--keep-going", "--no-shrink",
+		"--out", out, "--json", "--", target)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, os.Stderr
 	failed := cmd.Run() // a finding results in status 1
@@ -73,15 +60,10 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 }
 
 // table writes a row for each target, and returns the properties that few runs check.
-func table(
-	w io.Writer,
-	targets []string,
-	measure func(target string) (*campaign.Document, error),
-) (low []string, err error) {
-	fmt.Fprint(
-		w,
-		"| target | strategy | determinism | runs | share of runs that check a property |\n|---|---|---|--:|---|\n",
-	)
+func table(w io.Writer, targets []string,
+	measure func(target string) (*campaign.Document, error)) (low []string, err error) {
+	fmt.Fprint(w,
+		"| target | strategy | determinism | runs | share of runs that check a property |\n|---|---|---|--:|---|\n")
 	for _, target := range targets {
 		d, err := measure(target)
 		if err != nil {

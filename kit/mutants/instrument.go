@@ -132,11 +132,8 @@ func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 	}
 	if within == nil {
 		return nil, fmt.Errorf(
-			"mutant %s: %s has no function %s; the mutants are made for another version of the library",
-			m.Name,
-			m.File,
-			m.Func,
-		)
+			"mutant %s: %s has no function %s; the mutants are made for another version of the library", m.Name, m.File,
+			m.Func)
 	}
 	want := m.Expr
 	if m.Stmt != "" {

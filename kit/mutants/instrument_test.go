@@ -32,11 +32,9 @@ func instrument(list ...mutants.Mutant) ([]mutants.File, error) {
 
 // TestNested inserts one mutant inside another, and two at the same position.
 func TestNested(t *testing.T) {
-	files, err := instrument(
-		mutants.Mutant{Name: "inner", File: "lib.go", Func: "T.Add", Expr: "b > 0", By: "b < 0"},
+	files, err := instrument(mutants.Mutant{Name: "inner", File: "lib.go", Func: "T.Add", Expr: "b > 0", By: "b < 0"},
 		mutants.Mutant{Name: "outer", File: "lib.go", Func: "T.Add", Expr: "a < b && b > 0", By: "true"},
-		mutants.Mutant{Name: "same", File: "lib.go", Func: "T.Add", Expr: "b > 0", By: "false"},
-	)
+		mutants.Mutant{Name: "same", File: "lib.go", Func: "T.Add", Expr: "b > 0", By: "false"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +70,7 @@ func TestOtherLibrary(t *testing.T) {
 
 func ExampleInstrument() {
 	files, err := instrument(
-		mutants.Mutant{Name: "too-much", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "3 * a"},
-	)
+		mutants.Mutant{Name: "too-much", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "3 * a"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -87,10 +87,8 @@ func testTrial(t *testing.T, workers int) {
 	tr := trial(t)
 	tr.Workers = workers
 	tr.Progress = func(m string, c mutants.Cell) { reported = append(reported, m+" "+string(c.Outcome)) }
-	table, err := tr.Run(
-		t.Context(),
-		[]mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}},
-	)
+	table, err := tr.Run(t.Context(),
+		[]mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,11 +101,8 @@ func compile(ctx context.Context, jar, path, premain string, files []source) err
 		arguments = append(arguments, name)
 	}
 	if out, err := exec.CommandContext(ctx, compiler, arguments...).CombinedOutput(); err != nil {
-		return fmt.Errorf(
-			"javac says: %s (%w)",
-			strings.ReplaceAll(strings.TrimSpace(string(out)), work+string(filepath.Separator), ""),
-			err,
-		)
+		return fmt.Errorf("javac says: %s (%w)",
+			strings.ReplaceAll(strings.TrimSpace(string(out)), work+string(filepath.Separator), ""), err)
 	}
 	return pack(jar, premain, os.DirFS(classes))
 }

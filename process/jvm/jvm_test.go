@@ -162,12 +162,8 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for _, pattern := range []string{"wrong-*", "*making-*"} {
-		if left, err := filepath.Glob(filepath.Join(
-			os.Getenv("XDG_CACHE_HOME"),
-			"lockstep",
-			"servers",
-			pattern,
-		)); err != nil ||
+		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers",
+			pattern)); err != nil ||
 			len(left) != 0 {
 			t.Errorf("what failed left %v, %v", left, err)
 		}

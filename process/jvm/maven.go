@@ -60,18 +60,8 @@ func fetch(ctx context.Context, dir string, pom []byte) error {
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(
-		ctx,
-		maven,
-		"-B",
-		"-q",
-		"--strict-checksums",
-		"-f",
-		file,
-		"-DoutputDirectory="+dir,
-		"-DincludeScope=runtime",
-		plugin,
-	)
+	cmd := exec.CommandContext(ctx, maven, "-B", "-q", "--strict-checksums", "-f", file, "-DoutputDirectory="+dir,
+		"-DincludeScope=runtime", plugin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mvn says: %s (%w)", complaint(out), err)
@@ -109,11 +99,8 @@ func pomOf(artifacts []string) ([]byte, error) {
 		case m == nil || a[0] == '-' && m[4] == "":
 			return nil, fmt.Errorf("jvm: %q is neither group:artifact:version nor -group:artifact", a)
 		case m[4] != "":
-			without += fmt.Sprintf(
-				"<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>",
-				m[4],
-				m[5],
-			)
+			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4],
+				m[5])
 		default:
 			needed = append(needed, m)
 		}
@@ -126,14 +113,9 @@ func pomOf(artifacts []string) ([]byte, error) {
 <groupId>lockstep</groupId><artifactId>servers</artifactId><version>1</version><dependencies>
 `)
 	for _, m := range needed {
-		fmt.Fprintf(
-			&b,
-			"<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n",
-			m[1],
-			m[2],
-			m[3],
-			without,
-		)
+		fmt.Fprintf(&b,
+			"<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n", m[1],
+			m[2], m[3], without)
 	}
 	b.WriteString("</dependencies></project>\n")
 	return b.Bytes(), nil

@@ -10,18 +10,14 @@ import (
 func TestPom(t *testing.T) {
 	pom, err := pomOf([]string{"org.example:server:1.2", "g:a:v"})
 	if err != nil ||
-		!strings.Contains(
-			string(pom),
-			"<groupId>org.example</groupId><artifactId>server</artifactId><version>1.2</version>",
-		) ||
+		!strings.Contains(string(pom),
+			"<groupId>org.example</groupId><artifactId>server</artifactId><version>1.2</version>") ||
 		strings.Count(string(pom), "<dependency>") != 2 {
 		t.Errorf("%s, %v", pom, err)
 	}
 	if pom, err := pomOf([]string{"g:a:v", "-org.example:bench", "h:b:w"}); err != nil ||
-		strings.Count(
-			string(pom),
-			"<exclusion><groupId>org.example</groupId><artifactId>bench</artifactId></exclusion>",
-		) != 2 {
+		strings.Count(string(pom),
+			"<exclusion><groupId>org.example</groupId><artifactId>bench</artifactId></exclusion>") != 2 {
 		t.Errorf("%s, %v", pom, err)
 	}
 	if pom, err := pomOf([]string{"g:a:v", "-*:*"}); err != nil ||

@@ -31,10 +31,8 @@ func readSums(text string) (sums, error) {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		if m == nil {
 			return nil, fmt.Errorf(
-				"jvm: line %d of the SHA-256 sums is %.100q, it must be a sum, two blanks and the name of a jar",
-				n,
-				lines.Text(),
-			)
+				"jvm: line %d of the SHA-256 sums is %.100q, it must be a sum, two blanks and the name of a jar", n,
+				lines.Text())
 		}
 		if known, ok := s[m[2]]; ok && known != m[1] {
 			return nil, fmt.Errorf("jvm: line %d of the SHA-256 sums has a second sum for %s", n, m[2])
@@ -68,11 +66,7 @@ func (s sums) check(dir string) error {
 				wrong,
 				fmt.Errorf(
 					"%s has the SHA-256 %s, the jars.sha256 of the target says %s: it was changed on its way or in %s",
-					name,
-					got,
-					want,
-					dir,
-				),
+					name, got, want, dir),
 			)
 		}
 	}

@@ -41,18 +41,15 @@ var (
 			Number: rapid.Uint32().Draw(t, "number"),
 			Run: rapid.Uint32().
 				Draw(t, "run"),
-			Session: rapid.Uint32().Draw(t, "session"),
-			Nodes:   rapid.Uint32().Draw(t, "nodes"),
-			Seed:    long.Draw(t, "seed"),
-			Texts:   rapid.Bool().Draw(t, "texts"),
-			From:    rapid.Uint32().Draw(t, "from"),
-			Type:    words.Draw(t, "type"),
-			Body:    data.Draw(t, "body"),
-			Request: rapid.Uint32().Draw(t, "request"),
-			Text: words.Draw(
-				t,
-				"text",
-			),
+			Session:  rapid.Uint32().Draw(t, "session"),
+			Nodes:    rapid.Uint32().Draw(t, "nodes"),
+			Seed:     long.Draw(t, "seed"),
+			Texts:    rapid.Bool().Draw(t, "texts"),
+			From:     rapid.Uint32().Draw(t, "from"),
+			Type:     words.Draw(t, "type"),
+			Body:     data.Draw(t, "body"),
+			Request:  rapid.Uint32().Draw(t, "request"),
+			Text:     words.Draw(t, "text"),
 			Now:      long.Draw(t, "now"),
 			Replicas: rapid.SliceOfN(hellos, 0, 3).Draw(t, "replicas"),
 		}
@@ -181,8 +178,7 @@ func TestProcedures(t *testing.T) {
 // Decoding of any input ends without a panic.
 func FuzzRead(f *testing.F) {
 	seed, err := wire.MarshalProto(
-		&wire.Report{Session: 1, Effects: []wire.Effect{{To: 2, Type: "vote", Body: []byte("x")}}},
-	)
+		&wire.Report{Session: 1, Effects: []wire.Effect{{To: 2, Type: "vote", Body: []byte("x")}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -33,12 +33,8 @@ func Activity(r *lockstep.Result) []string {
 	if r.IdleRuns > 0 && len(r.Events) > 0 {
 		lines = append(
 			lines,
-			fmt.Sprintf(
-				"nothing observable happened in %d of %d runs (%.3g %%)",
-				r.IdleRuns,
-				r.Runs,
-				100*float64(r.IdleRuns)/float64(r.Runs),
-			),
+			fmt.Sprintf("nothing observable happened in %d of %d runs (%.3g %%)", r.IdleRuns, r.Runs,
+				100*float64(r.IdleRuns)/float64(r.Runs)),
 		)
 	}
 	if n := r.Verdicts[trace.Vacuous]; n > 0 && n < r.Runs {

@@ -71,13 +71,8 @@ func (a *annotator) add(kind, text string) {
 	for i := range lines {
 		lines[i] = plain.Short(lines[i])
 	}
-	fmt.Fprintf(
-		&a.b,
-		"::%s %s::%s\n",
-		kind,
-		strings.Join(properties, ","),
-		commandEscapes.Replace(strings.Join(lines, "\n")),
-	)
+	fmt.Fprintf(&a.b, "::%s %s::%s\n", kind, strings.Join(properties, ","),
+		commandEscapes.Replace(strings.Join(lines, "\n")))
 }
 
 var (

@@ -152,19 +152,9 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
-	fmt.Fprintf(
-		&b,
-		"%s, %s in %v (%s runs/s, %s steps/s%s)%s\n",
-		words.Count(r.Runs, "run"),
-		words.Count(r.Steps, "step"),
-		c.Elapsed.Round(
-			time.Millisecond,
-		),
-		speed(c.perSecond(int64(r.Runs))),
-		speed(c.perSecond(r.Steps)),
-		c.timesReal(),
-		c.ended(),
-	)
+	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s%s)%s\n", words.Count(r.Runs, "run"),
+		words.Count(r.Steps, "step"), c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))),
+		speed(c.perSecond(r.Steps)), c.timesReal(), c.ended())
 	if r.Determinism != lockstep.Deterministic {
 		fmt.Fprintln(&b, BestEffort)
 	}

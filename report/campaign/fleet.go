@@ -130,10 +130,8 @@ func newFleetData(f *Fleet) *fleetData {
 			d.Problems = append(d.Problems, fleetProblem{c.ID, p})
 		}
 		if doc.Guarantee.PerRun > 0 {
-			row.Promise = fmt.Sprintf(
-				"a given target is hit with probability at least %s so far",
-				percent(doc.Guarantee.AllRuns),
-			)
+			row.Promise = fmt.Sprintf("a given target is hit with probability at least %s so far",
+				percent(doc.Guarantee.AllRuns))
 		}
 		if row.Done = plain.Number(float64(doc.Runs)); c.Of > 0 {
 			row.Done += " of " + plain.Number(float64(c.Of))

@@ -60,10 +60,8 @@ func FuzzRenderers(f *testing.F) {
 			t.Errorf("JSON: %v", err)
 		}
 		pagetest.CheckLines(t, "summary", pagetest.Write(t, func(w io.Writer) error { return c.Write(w, false) }), -1)
-		notes := pagetest.Write(
-			t,
-			func(w io.Writer) error { return campaign.Annotations(w, c, campaign.Place{File: text, Line: 1}) },
-		)
+		notes := pagetest.Write(t,
+			func(w io.Writer) error { return campaign.Annotations(w, c, campaign.Place{File: text, Line: 1}) })
 		pagetest.CheckLines(t, "annotations", notes, -1)
 		for line := range strings.Lines(notes) {
 			if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::warning file=") &&

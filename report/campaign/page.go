@@ -188,10 +188,8 @@ func (d *pageData) curves(samples []Sample) error {
 		}).SVG(&b); err != nil {
 			return err
 		}
-		d.Curves = append(
-			d.Curves,
-			curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())},
-		)
+		d.Curves = append(d.Curves,
+			curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())})
 	}
 	return nil
 }
@@ -226,10 +224,7 @@ func (d *pageData) promise() {
 			d.Promise,
 			fmt.Sprintf(
 				"After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
-				words.These(d.D.Runs, "run"),
-				percent(g.AllRuns),
-				orMany(g.RunsFor95),
-			),
+				words.These(d.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)),
 		)
 		if len(g.Assumes) > 0 {
 			d.Promise = append(d.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
@@ -240,11 +235,8 @@ func (d *pageData) promise() {
 // rateText explains the number of findings, and the assumption behind the explanation.
 func rateText(d *Document) string {
 	r := d.FailureRate
-	text := fmt.Sprintf(
-		"With %.3g%% confidence a run under this strategy fails with a probability of at most %s",
-		r.Confidence*100,
-		percent(r.Upper),
-	)
+	text := fmt.Sprintf("With %.3g%% confidence a run under this strategy fails with a probability of at most %s",
+		r.Confidence*100, percent(r.Upper))
 	if r.Lower > 0 {
 		text += fmt.Sprintf(", and with the same confidence of at least %s", percent(r.Lower))
 	}
@@ -290,10 +282,8 @@ func (d *pageData) compare(r *compare.Result) {
 		row := &r.Rows[i]
 		runs, steps, found = runs+row.TotalRuns, steps+row.TotalSteps, found+row.Found
 		if row.Campaigns > 0 {
-			d.Compared = append(
-				d.Compared,
-				comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)},
-			)
+			d.Compared = append(d.Compared,
+				comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
 		}
 	}
 	d.Cards = []card{

@@ -31,10 +31,8 @@ func TestCampaignPage(t *testing.T) {
 	for i := range 150 {
 		c.Groups = append(c.Groups, campaign.Group{Property: "prefix", Shape: fmt.Sprint(i), Findings: 1})
 	}
-	if page = pagetest.Write(t, func(w io.Writer) error { return campaign.Page(w, c) }); !strings.Contains(
-		page,
-		"The first 100 of 150 groups",
-	) {
+	if page = pagetest.Write(t, func(w io.Writer) error { return campaign.Page(w, c) }); !strings.Contains(page,
+		"The first 100 of 150 groups") {
 		t.Error("the page does not say that groups are left out")
 	}
 }

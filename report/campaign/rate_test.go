@@ -39,30 +39,16 @@ func TestFailureRateIsExact(t *testing.T) {
 				r := campaign.FailureRate(n, k, confidence)
 				if k < n {
 					if got := atMost(n, k, r.Upper); math.Abs(got-(1-confidence)) > 1e-9 {
-						t.Errorf(
-							"%d of %d at %v: %d or fewer have probability %v at the upper bound %v",
-							k,
-							n,
-							confidence,
-							k,
-							got,
-							r.Upper,
-						)
+						t.Errorf("%d of %d at %v: %d or fewer have probability %v at the upper bound %v", k, n,
+							confidence, k, got, r.Upper)
 					}
 				} else if r.Upper != 1 {
 					t.Errorf("all of %d: upper bound %v", n, r.Upper)
 				}
 				if k > 0 {
 					if got := 1 - atMost(n, k-1, r.Lower); math.Abs(got-(1-confidence)) > 1e-9 {
-						t.Errorf(
-							"%d of %d at %v: %d or more have probability %v at the lower bound %v",
-							k,
-							n,
-							confidence,
-							k,
-							got,
-							r.Lower,
-						)
+						t.Errorf("%d of %d at %v: %d or more have probability %v at the lower bound %v", k, n,
+							confidence, k, got, r.Lower)
 					}
 				} else if r.Lower != 0 {
 					t.Errorf("none of %d: lower bound %v", n, r.Lower)

@@ -63,12 +63,8 @@ func (c Chart) SVG(w io.Writer) error {
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			if !(p.X >= 0 && p.Y >= 0) || math.IsInf(p.X+p.Y, 0) {
-				return fmt.Errorf(
-					"chart: the line %q has the point (%v, %v), allowed are finite numbers from 0",
-					l.Name,
-					p.X,
-					p.Y,
-				)
+				return fmt.Errorf("chart: the line %q has the point (%v, %v), allowed are finite numbers from 0",
+					l.Name, p.X, p.Y)
 			}
 			width, height = max(width, p.X), max(height, p.Y)
 		}

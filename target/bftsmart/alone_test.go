@@ -48,12 +48,8 @@ func shows(t *testing.T, attempt func(w *wires) bool) {
 // run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up after a
 // minute, as when all replicas have executed the request. The rule names the set under which a message is held. After
 // each message, after returns the sets to release.
-func (w *wires) run(
-	t *testing.T,
-	rule func(f process.Held, m Message) string,
-	after func() []string,
-	enough func() bool,
-) (happened bool) {
+func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, after func() []string,
+	enough func() bool) (happened bool) {
 	t.Helper()
 	outside.JVM(t)
 	w.held = map[string][]process.Held{}

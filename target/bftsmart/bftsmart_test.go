@@ -24,14 +24,8 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf(
-		"%v, %d steps, events %v, checked %v, %v",
-		result.Verdicts,
-		result.Steps,
-		result.Events,
-		result.Checked,
-		result.Reasons,
-	)
+	t.Logf("%v, %d steps, events %v, checked %v, %v", result.Verdicts, result.Steps, result.Events, result.Checked,
+		result.Reasons)
 	for _, f := range result.Failures {
 		t.Log(f.Finding, f.Flaky)
 	}

@@ -54,14 +54,8 @@ func (m Message) String() string {
 	if m.Value == nil {
 		return fmt.Sprintf("%s sender=%d epoch=%d", m.Type, m.Sender, m.Epoch)
 	}
-	return fmt.Sprintf(
-		"%s sender=%d consensus=%d epoch=%d value=%s",
-		m.Type,
-		m.Sender,
-		m.Consensus,
-		m.Epoch,
-		hex.EncodeToString(m.Value),
-	)
+	return fmt.Sprintf("%s sender=%d consensus=%d epoch=%d value=%s", m.Type, m.Sender, m.Consensus, m.Epoch,
+		hex.EncodeToString(m.Value))
 }
 
 // tag returns the phase and round, as the agent reports them.
@@ -242,16 +236,10 @@ func forge(original []byte, text string) ([]byte, Message, error) {
 	switch {
 	case !found || err != nil || head != was:
 		return nil, m, fmt.Errorf(
-			"bftsmart: %q can only become %s value=..., with an even number of hexadecimal digits",
-			m,
-			was,
-		)
+			"bftsmart: %q can only become %s value=..., with an even number of hexadecimal digits", m, was)
 	case len(bytes) != len(m.Value):
-		return nil, m, fmt.Errorf(
-			"bftsmart: a value of %d bytes can only become one of as many, not of %d",
-			len(m.Value),
-			len(bytes),
-		)
+		return nil, m, fmt.Errorf("bftsmart: a value of %d bytes can only become one of as many, not of %d",
+			len(m.Value), len(bytes))
 	}
 	_, _, at, err := object(original)
 	if err != nil {

@@ -50,31 +50,14 @@ func TestDecode(t *testing.T) {
 	long := strings.Repeat("x", 3000)
 	change := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 1}, 3), 7)
 	for want, body := range map[string][]byte{
-		"WRITE sender=4 consensus=2 epoch=1 value=6162": serialize(
-			consensusClass,
-			vote(3, 2, 1, propose+1, "ab"),
-			1024,
-		),
-		"ACCEPT sender=1 consensus=0 epoch=0 value=": serialize(
-			consensusClass,
-			vote(0, 0, 0, propose+2, ""),
-			1024,
-		),
-		"PROPOSE sender=1 consensus=0 epoch=0 value=" + strings.Repeat("78", len(long)): serialize(
-			consensusClass,
-			vote(0, 0, 0, propose, long),
-			1024,
-		),
-		"STOP sender=2 epoch=7": serialize(
-			changeClass,
-			change,
-			1024,
-		),
-		"ForwardedMessage sender=3 epoch=0": serialize(
-			"bftsmart.tom.core.messages.ForwardedMessage",
-			[]byte{0, 0, 0, 2, 9},
-			1024,
-		),
+		"WRITE sender=4 consensus=2 epoch=1 value=6162": serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"),
+			1024),
+		"ACCEPT sender=1 consensus=0 epoch=0 value=": serialize(consensusClass, vote(0, 0, 0, propose+2, ""), 1024),
+		"PROPOSE sender=1 consensus=0 epoch=0 value=" + strings.Repeat("78", len(long)): serialize(consensusClass,
+			vote(0, 0, 0, propose, long), 1024),
+		"STOP sender=2 epoch=7": serialize(changeClass, change, 1024),
+		"ForwardedMessage sender=3 epoch=0": serialize("bftsmart.tom.core.messages.ForwardedMessage",
+			[]byte{0, 0, 0, 2, 9}, 1024),
 	} {
 		m, err := Decode(body)
 		if err != nil || m.String() != want {
@@ -102,10 +85,8 @@ func TestForge(t *testing.T) {
 		}
 	}
 	pieces := serialize(consensusClass, vote(0, 0, 0, propose, strings.Repeat("x", 3000)), 1024)
-	if _, _, err := forge(
-		pieces,
-		"PROPOSE sender=1 consensus=0 epoch=0 value="+strings.Repeat("7a", 3000),
-	); err == nil ||
+	if _, _, err := forge(pieces,
+		"PROPOSE sender=1 consensus=0 epoch=0 value="+strings.Repeat("7a", 3000)); err == nil ||
 		!strings.Contains(err.Error(), "not in one piece") {
 		t.Error(err)
 	}

@@ -43,13 +43,8 @@ type programs struct {
 func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 	p.cluster = c
 	if p.java, err = jvm.Find(ctx, jars, artifacts...); err == nil {
-		p.agent, err = p.java.Compile(
-			ctx,
-			"bftsmart-agent",
-			"io.github.lockstepgo.bftsmart.Agent",
-			javaclient.Source,
-			agentSource,
-		)
+		p.agent, err = p.java.Compile(ctx, "bftsmart-agent", "io.github.lockstepgo.bftsmart.Agent", javaclient.Source,
+			agentSource)
 	}
 	if err != nil {
 		return p, fmt.Errorf("bftsmart: %w", err)

@@ -199,8 +199,7 @@ func (d *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
 	if x.Consensus >= d.decided[n-1] {
 		d.decided[n-1] = x.Consensus + 1
 		out.Event(
-			event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)),
-		)
+			event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)))
 	}
 	out.Event(e)
 }

@@ -254,10 +254,8 @@ func ExecutedTwice(ours bool) *Scenario {
 // guides are the scenarios that can guide the target.
 func guides() (all []target.Scenario) {
 	for _, c := range slices.Concat(Cases, Defects) {
-		all = append(
-			all,
-			target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }},
-		)
+		all = append(all,
+			target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }})
 	}
 	return all
 }

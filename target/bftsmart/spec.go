@@ -65,11 +65,8 @@ func value(event, text string) any {
 // the same requests in the same order. Clients requested everything that replicas execute. After faults have stopped
 // for a while, every request is answered.
 var Promise = spec.All(
-	spec.Agreement(
-		EventDecided,
-		func(d *Decision) int { return d.Consensus },
-		func(a, b *Decision) bool { return !a.differs(b) },
-	),
+	spec.Agreement(EventDecided, func(d *Decision) int { return d.Consensus },
+		func(a, b *Decision) bool { return !a.differs(b) }),
 	spec.New("order", func(lockstep.Info) *order { return &order{} }),
 	spec.New("validity", func(lockstep.Info) *validity { return &validity{} }),
 	spec.New("bounded liveness", func(lockstep.Info) *liveness { return &liveness{} }),
@@ -107,13 +104,8 @@ func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	o.checked++
 	if was := &o.longest[at]; *was != *now {
 		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Values: []string{now.String(), was.String()},
-			Text: fmt.Sprintf(
-				"node %d appends %s as its %d. number, where another had appended %s",
-				e.Node,
-				now,
-				at+1,
-				was,
-			)}
+			Text: fmt.Sprintf("node %d appends %s as its %d. number, where another had appended %s", e.Node, now, at+1,
+				was)}
 	}
 	return nil
 }

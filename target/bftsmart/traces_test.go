@@ -55,10 +55,8 @@ func TestStore(t *testing.T) {
 				if t.Log(run, recorded.Outcome); !shows(c, recorded.Outcome) {
 					continue
 				}
-				if err := artifact.WriteFile(
-					file(c),
-					func(w io.Writer) error { return trace.Write(w, recorded) },
-				); err != nil {
+				if err := artifact.WriteFile(file(c),
+					func(w io.Writer) error { return trace.Write(w, recorded) }); err != nil {
 					t.Fatal(err)
 				}
 				return
@@ -92,11 +90,8 @@ func TestReplay(t *testing.T) {
 					of = k
 					break
 				}
-				o, err := bench.Run(
-					t.Context(),
-					recorded.Header.Run,
-					lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Wait(),
-				)
+				o, err := bench.Run(t.Context(), recorded.Header.Run,
+					lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Wait())
 				if err != nil {
 					t.Fatal(err)
 				}

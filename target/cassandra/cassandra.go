@@ -92,10 +92,8 @@ func (c Cluster) check() error {
 	}
 	switch {
 	case c.Control == byMessage && c.modern():
-		return fmt.Errorf(
-			"cassandra: control=messages needs a version 2.0, whose messages are known; version is %s",
-			c.Version,
-		)
+		return fmt.Errorf("cassandra: control=messages needs a version 2.0, whose messages are known; version is %s",
+			c.Version)
 	case c.Change5985 && c.Version != "2.0.0":
 		return fmt.Errorf("cassandra: change5985 needs version 2.0.0, later versions have the change; version is %s",
 			c.Version)

@@ -156,10 +156,8 @@ func TestAlone(t *testing.T) {
 					}
 				}
 			}
-			row, where := rowOf(tr), slices.IndexFunc(
-				answered,
-				func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") },
-			)
+			row, where := rowOf(tr), slices.IndexFunc(answered,
+				func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") })
 			t.Log(row, answered)
 			if where >= 0 || len(answered) < least || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") ||
 				tr.Outcome.Verdict != trace.Pass {

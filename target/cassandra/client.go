@@ -157,12 +157,8 @@ func (c *client) ask(op byte, body []byte) (byte, []byte, error) {
 	length := binary.BigEndian.Uint32(head[size-4:])
 	if head[0] != response|c.protocol || head[1]&^warned != 0 || length > maxAnswer {
 		return 0, nil, fmt.Errorf(
-			"cassandra: an answer of version %#x with flags %#x and %d bytes, where %#x is expected",
-			head[0],
-			head[1],
-			length,
-			response|c.protocol,
-		)
+			"cassandra: an answer of version %#x with flags %#x and %d bytes, where %#x is expected", head[0], head[1],
+			length, response|c.protocol)
 	}
 	answer := make([]byte, length)
 	if _, err := io.ReadFull(c.conn, answer); err != nil {

@@ -201,8 +201,7 @@ func (d *deployment) learn(id int, applied bool, err error, out *lockstep.Outbox
 	}
 	if err == nil {
 		out.Event(
-			lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: applied}},
-		)
+			lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: applied}})
 	}
 	d.offer(out)
 }
@@ -259,11 +258,8 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	d.Collect(out)
 	if d.Did()&process.Kinds != 0 {
 		all := trace.AllNodes(nodes)
-		if err := d.Steady(
-			ctx,
-			all,
-			func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) },
-		); err != nil {
+		if err := d.Steady(ctx, all,
+			func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) }); err != nil {
 			return err
 		}
 	}

@@ -7,10 +7,8 @@ import (
 )
 
 func ExampleSchedule() {
-	sc := cassandra.Schedule(
-		"the first transaction does not reach server 3",
-		cassandra.Isolation{Phase: 1, Round: 4, Node: 3},
-	)
+	sc := cassandra.Schedule("the first transaction does not reach server 3",
+		cassandra.Isolation{Phase: 1, Round: 4, Node: 3})
 	filters, _ := sc.Size()
 	fmt.Println(sc.Name(), filters)
 	// Output: the first transaction does not reach server 3 1

@@ -91,13 +91,8 @@ func (d *deployment) wire() error {
 			return err
 		}
 		d.at, d.via = append(d.at, at), append(d.via, via)
-		link, err := d.Network.Link(
-			0,
-			lockstep.Node(n+1),
-			net.JoinHostPort(via, d.storage),
-			net.JoinHostPort(at, d.storage),
-			nil,
-		)
+		link, err := d.Network.Link(0, lockstep.Node(n+1), net.JoinHostPort(via, d.storage),
+			net.JoinHostPort(at, d.storage), nil)
 		if err != nil {
 			return err
 		}
@@ -143,10 +138,8 @@ func (d *deployment) settings(n lockstep.Node) string {
 	set("broadcast_address", d.via[n-1])
 	set(
 		"seed_provider",
-		fmt.Sprintf(
-			"[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]",
-			d.via[0],
-		),
+		fmt.Sprintf("[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]",
+			d.via[0]),
 	)
 	set("storage_port", d.storage)
 	set("native_transport_port", d.native)

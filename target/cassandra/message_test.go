@@ -55,13 +55,8 @@ func started() *tracker {
 }
 
 // follow passes a stream to the decoder of a server's connections in pieces.
-func follow(
-	t *testing.T,
-	b *tracker,
-	to string,
-	stream []byte,
-	piece int,
-) (packets []process.Packet, rest int, wrong error) {
+func follow(t *testing.T, b *tracker, to string, stream []byte,
+	piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := b.protocol(to)()
 	return servertest.Follow(t, d, stream, piece)
@@ -114,13 +109,8 @@ func TestProtocol(t *testing.T) {
 			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
 		}
 	}
-	if packets, _, err := follow(
-		t,
-		started(),
-		ringTwo,
-		append(greeting(7<<8|streaming, ringOne), "anything"...),
-		3,
-	); len(packets) > 0 || err != nil {
+	if packets, _, err := follow(t, started(), ringTwo, append(greeting(7<<8|streaming, ringOne), "anything"...),
+		3); len(packets) > 0 || err != nil {
 		t.Errorf("a stream of data: %v, %v", packets, err)
 	}
 }

@@ -34,34 +34,16 @@ func modernFlags(java *jvm.JVM) []string {
 		"-Djdk.attach.allowAttachSelf=true",
 		"-Dio.netty.tryReflectionSetAccessible=true",
 	}
-	if i := slices.IndexFunc(
-		java.Classes,
-		func(jar string) bool { return strings.HasPrefix(filepath.Base(jar), "jamm-") },
-	); i >= 0 {
+	if i := slices.IndexFunc(java.Classes,
+		func(jar string) bool { return strings.HasPrefix(filepath.Base(jar), "jamm-") }); i >= 0 {
 		flags = append(flags, "-javaagent:"+java.Classes[i]) // it measures memory
 	}
 	return slices.Concat(
 		flags,
-		opened(
-			"opens",
-			"java.base",
-			"java.lang",
-			"java.lang.module",
-			"java.lang.reflect",
-			"java.io",
-			"java.nio",
-			"java.util",
-			"java.util.concurrent",
-			"java.util.concurrent.atomic",
-			"java.net",
-			"sun.nio.ch",
-			"jdk.internal.loader",
-			"jdk.internal.ref",
-			"jdk.internal.reflect",
-			"jdk.internal.math",
-			"jdk.internal.module",
-			"jdk.internal.util.jar",
-		),
+		opened("opens", "java.base", "java.lang", "java.lang.module", "java.lang.reflect", "java.io", "java.nio",
+			"java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.net", "sun.nio.ch",
+			"jdk.internal.loader", "jdk.internal.ref", "jdk.internal.reflect", "jdk.internal.math",
+			"jdk.internal.module", "jdk.internal.util.jar"),
 		opened("opens", "jdk.management", "com.sun.management.internal"),
 		opened("opens", "jdk.compiler", "com.sun.tools.javac"),
 		opened("exports", "java.base", "jdk.internal.misc", "jdk.internal.ref", "sun.nio.ch"),

@@ -38,38 +38,25 @@ func TestProperties(t *testing.T) {
 		events   []lockstep.Event
 		property string
 	}{
-		"all in their order": {append(done, end("B", "B", "C")...), ""},
-		"the first again":    {append(done, end("A", "B", "C")...), "once"},
-		"the second is lost": {append(done, end("A", "", "C")...), "linearizability"},
-		"nothing has taken effect": {append(
-			[]lockstep.Event{call(11, 1), call(21, 2)},
-			end("", "", "")...,
-		), ""},
-		"the second alone": {append(
-			[]lockstep.Event{call(21, 2), answer(21, true)},
-			end("B", "B", "")...,
-		), "linearizability"},
-		"the second was refused": {append(
-			[]lockstep.Event{call(11, 1), call(21, 2), answer(21, false)},
-			end("A", "", "")...,
-		), ""},
+		"all in their order":       {append(done, end("B", "B", "C")...), ""},
+		"the first again":          {append(done, end("A", "B", "C")...), "once"},
+		"the second is lost":       {append(done, end("A", "", "C")...), "linearizability"},
+		"nothing has taken effect": {append([]lockstep.Event{call(11, 1), call(21, 2)}, end("", "", "")...), ""},
+		"the second alone": {append([]lockstep.Event{call(21, 2), answer(21, true)},
+			end("B", "B", "")...), "linearizability"},
+		"the second was refused": {append([]lockstep.Event{call(11, 1), call(21, 2), answer(21, false)},
+			end("A", "", "")...), ""},
 		"refused without a reason": {append(
 			[]lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, false)},
-			end("A", "", "")...,
-		), "linearizability"},
+			end("A", "", "")...), "linearizability"},
 		"an attempt takes effect late": {append(
 			[]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)},
-			end("A", "B", "")...,
-		), "once"},
+			end("A", "B", "")...), "once"},
 		"and only the paper minds": {append(
 			[]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)},
-			end("A", "B", "")[:2]...,
-		), ""},
-		"the third is lost": {append(done, end("B", "B", "")...), "linearizability"},
-		"the third may have taken effect": {append(
-			append([]lockstep.Event{}, done[:5]...),
-			end("B", "B", "C")...,
-		), ""},
+			end("A", "B", "")[:2]...), ""},
+		"the third is lost":                {append(done, end("B", "B", "")...), "linearizability"},
+		"the third may have taken effect":  {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "C")...), ""},
 		"the third may have been for none": {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "")...), ""},
 	} {
 		result, err := lockstep.Explore(

@@ -11,12 +11,8 @@ const Settle = 8
 
 // Targets is Cassandra.
 var Targets = []target.Target{
-	target.Of(
-		"cassandra",
-		"Cassandra's Paxos, unmodified servers in processes, behind proxies",
-		target.Fill(Cluster{}),
-		Properties,
-	).
+	target.Of("cassandra", "Cassandra's Paxos, unmodified servers in processes, behind proxies", target.Fill(Cluster{}),
+		Properties).
 		Explored("uniform:period=6,isolations=6,rounds=24").
 		Settled(Settle).
 		WithStepTimeout(10 * time.Minute).

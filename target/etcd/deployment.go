@@ -37,10 +37,8 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 	}
 	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
 	for i := range c.Nodes {
-		d.gateways = append(
-			d.gateways,
-			&gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
-		)
+		d.gateways = append(d.gateways,
+			&gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 		d.peer, d.via = append(d.peer, d.Port()), append(d.via, d.Port())
 		if _, err := d.Network.Link(0, lockstep.Node(i+1), d.via[i], d.peer[i], nil); err != nil {
 			return process.Driver{}, err

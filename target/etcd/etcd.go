@@ -80,12 +80,8 @@ func (c Cluster) check() error {
 }
 
 // Target is etcd.
-var Target = target.Of(
-	"etcd",
-	"etcd, unmodified servers in processes, behind proxies",
-	target.Fill(Cluster{}),
-	kv.Linearizable,
-).
+var Target = target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", target.Fill(Cluster{}),
+	kv.Linearizable).
 	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,timer=0,steps=40").
 	Settled(6).
 	WithStepTimeout(10 * time.Minute)

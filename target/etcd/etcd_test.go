@@ -68,13 +68,8 @@ func TestLinearizable(t *testing.T) {
 		p.System = timed{p.System.(Cluster), spent}
 		begin := time.Now()
 		enginetest.Passes(t, version, p)
-		t.Logf(
-			"%s: %d runs in %s, with the start of the servers; %s",
-			version,
-			runs,
-			time.Since(begin).Round(time.Second),
-			spent,
-		)
+		t.Logf("%s: %d runs in %s, with the start of the servers; %s", version, runs,
+			time.Since(begin).Round(time.Second), spent)
 	}
 }
 

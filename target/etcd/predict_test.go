@@ -15,11 +15,8 @@ import (
 )
 
 var (
-	tests = flag.Int(
-		"tests",
-		300,
-		"tests of stale reads that are made with -long; a third of them is the number of runs of each version",
-	)
+	tests = flag.Int("tests", 300,
+		"tests of stale reads that are made with -long; a third of them is the number of runs of each version")
 	version = flag.String("version", "", "the version that they are made with, or the usual one")
 	seed    = flag.Int("seed", 1, "their seed")
 )

@@ -51,8 +51,7 @@ func (b *bare) run(nodes, steps int) {
 	for i := range nodes {
 		s := raft.NewMemoryStorage()
 		_ = s.ApplySnapshot(
-			&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)), ConfState: conf}},
-		)
+			&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)), ConfState: conf}})
 		_ = s.SetHardState(&pb.HardState{Term: new(uint64(1)), Vote: new(uint64(0)), Commit: new(uint64(1))})
 		raw, err := raft.NewRawNode(&raft.Config{ID: uint64(i + 1), ElectionTick: 3, HeartbeatTick: 1, Storage: s,
 			MaxSizePerMsg: math.MaxUint64, MaxInflightMsgs: 256, Logger: raftlib.Logger{}})

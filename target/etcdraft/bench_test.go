@@ -20,10 +20,8 @@ var benchWalk = strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1}
 
 func explore(b *testing.B, sys lockstep.System, s lockstep.Spec, runs int) (*lockstep.Result, time.Duration) {
 	start := processor.Used()
-	r, err := lockstep.Explore(
-		context.Background(),
-		lockstep.Plan{System: sys, Strategy: benchWalk, Spec: s, Runs: runs, Steps: 200, Workers: 1, Seed: 1},
-	)
+	r, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: sys, Strategy: benchWalk, Spec: s, Runs: runs, Steps: 200, Workers: 1, Seed: 1})
 	if err != nil || r.First() != nil {
 		b.Fatal(err, r.First())
 	}

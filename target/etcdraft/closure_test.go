@@ -28,29 +28,15 @@ func TestRoundsOfRaft(t *testing.T) {
 			if layers {
 				way = "causal layers"
 			}
-			fmt.Fprintf(
-				w,
-				"\nBy %s %d of %d runs have a lock-step form, and %d of %d are closed:\n\n",
-				way,
-				share.Formed,
-				share.Runs,
-				m.Closed,
-				m.Runs,
-			)
+			fmt.Fprintf(w, "\nBy %s %d of %d runs have a lock-step form, and %d of %d are closed:\n\n", way,
+				share.Formed, share.Runs, m.Closed, m.Runs)
 			fmt.Fprintf(
 				w,
 				"| message | the first to break the form | delivered | late | late and changed a state |\n|---|--:|--:|--:|--:|\n",
 			)
 			for _, c := range m.Types {
-				fmt.Fprintf(
-					w,
-					"| %s | %d | %d | %d | %d |\n",
-					c.Type,
-					breaks(share, c.Type),
-					c.Delivered,
-					c.Late,
-					c.Changed,
-				)
+				fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", c.Type, breaks(share, c.Type), c.Delivered, c.Late,
+					c.Changed)
 				if c.Type == "MsgApp" && !layers && c.Changed == 0 {
 					t.Error("no late MsgApp changed a state")
 				}

@@ -107,10 +107,8 @@ func TestReach(t *testing.T) {
 	c := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 6, Transfers: 3, Compact: 3, PreVote: true}
 	for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
 		seen := map[string]int{}
-		r, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: sys, Strategy: rough, Spec: tally(seen), Seed: 1, Runs: 500, Steps: 300, Workers: 1},
-		)
+		r, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: sys, Strategy: rough, Spec: tally(seen), Seed: 1, Runs: 500, Steps: 300, Workers: 1})
 		if err != nil || r.First() != nil {
 			t.Fatal(r.First(), err)
 		}

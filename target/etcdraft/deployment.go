@@ -253,15 +253,8 @@ func (d *Deployment) sent(n *node, e raftlib.Envelope, body trace.ID) {
 // stateText summarizes the state of a node.
 func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
-	return fmt.Sprintf(
-		"%s term=%d log=%d..%d commit=%d %s",
-		n.role,
-		n.hard.Term,
-		n.disk.First(),
-		n.disk.Last(),
-		n.hard.Commit,
-		&n.machine,
-	)
+	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, n.disk.First(), n.disk.Last(),
+		n.hard.Commit, &n.machine)
 }
 
 // fingerprint hashes the state of a node.

@@ -41,12 +41,8 @@ func TestLastReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		if listener.another > 0 || listener.spoke == 0 && c.Nodes != 1 {
-			t.Errorf(
-				"%+v: after %d of %d Readys that only spoke there was another",
-				c,
-				listener.another,
-				listener.spoke,
-			)
+			t.Errorf("%+v: after %d of %d Readys that only spoke there was another", c, listener.another,
+				listener.spoke)
 		}
 	}
 }

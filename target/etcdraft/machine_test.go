@@ -84,12 +84,8 @@ func TestRetire(t *testing.T) {
 		want lockstep.Nodes
 	}{{4, 0}, {1, 0}, {2, trace.NodesOf(4)}, {3, trace.NodesOf(4)}} {
 		if apply(step.node); d.retired != step.want {
-			t.Errorf(
-				"after node %d has applied the removal of 4, %s are retired, want %s",
-				step.node,
-				d.retired,
-				step.want,
-			)
+			t.Errorf("after node %d has applied the removal of 4, %s are retired, want %s", step.node, d.retired,
+				step.want)
 		}
 	}
 }

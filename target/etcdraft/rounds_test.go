@@ -39,20 +39,10 @@ func TestDefaults(t *testing.T) {
 		for _, f := range compared[1:] {
 			faults, rule = faults+" "+f.name+" |", rule+"--:|"
 		}
-		fmt.Fprintf(
-			w,
-			"\n| strategy | steps | elections | no fault |%s\n|---|--:|--:|--:|%s\n%s",
-			faults,
-			rule,
-			byRun.String(),
-		)
-		_, err := fmt.Fprintf(
-			w,
-			"\nThe same as findings in 10,000 steps:\n\n| strategy |%s\n|---|%s\n%s\n",
-			faults,
-			rule,
-			byStep.String(),
-		)
+		fmt.Fprintf(w, "\n| strategy | steps | elections | no fault |%s\n|---|--:|--:|--:|%s\n%s", faults, rule,
+			byRun.String())
+		_, err := fmt.Fprintf(w, "\nThe same as findings in 10,000 steps:\n\n| strategy |%s\n|---|%s\n%s\n", faults,
+			rule, byStep.String())
 		return err
 	})
 }
@@ -80,12 +70,8 @@ func defaults(t *testing.T, text string, byRun, byStep *strings.Builder) {
 			if failed > 0 {
 				t.Errorf("%s: a finding without a fault: %s", text, r.First().Finding)
 			}
-			fmt.Fprintf(
-				byRun,
-				" %.0f | %.1f |",
-				float64(r.Steps)/float64(r.Runs),
-				float64(r.Checked[0].N)/float64(r.Runs),
-			)
+			fmt.Fprintf(byRun, " %.0f | %.1f |", float64(r.Steps)/float64(r.Runs),
+				float64(r.Checked[0].N)/float64(r.Runs))
 		} else {
 			fmt.Fprintf(byStep, " %.1f |", 10_000*float64(failed)/float64(r.Steps))
 		}

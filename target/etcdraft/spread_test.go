@@ -45,28 +45,15 @@ func TestSpread(t *testing.T) {
 					t.Logf("seed %d: %d steps, the best known for %s is %d", seed, steps, property, best)
 				}
 				if steps < best {
-					t.Errorf(
-						"seed %d: only %d steps for %s, which is better than the best known, %d",
-						seed,
-						steps,
-						property,
-						best,
-					)
+					t.Errorf("seed %d: only %d steps for %s, which is better than the best known, %d", seed, steps,
+						property, best)
 				}
 				lengths, attempts = append(lengths, steps), append(attempts, small.Attempts)
 			}
 			slices.Sort(lengths)
 			slices.Sort(attempts)
-			t.Logf(
-				"| %s | %v | %d | %d | %d of %d | %d |",
-				f.name,
-				f.best,
-				lengths[0],
-				lengths[seeds/2],
-				near,
-				seeds,
-				attempts[seeds/2],
-			)
+			t.Logf("| %s | %v | %d | %d | %d of %d | %d |", f.name, f.best, lengths[0], lengths[seeds/2], near, seeds,
+				attempts[seeds/2])
 			all, allNear = all+seeds, allNear+near
 		})
 	}

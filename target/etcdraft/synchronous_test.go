@@ -16,8 +16,7 @@ func TestRoundsAreSynchronous(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 12, Rounds: 48},
 		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
 		bench, err := lockstep.NewRunner(
-			lockstep.Plan{System: etcdraft.Cluster{Clients: 2, Requests: 4}, Strategy: s, Seed: 1},
-		)
+			lockstep.Plan{System: etcdraft.Cluster{Clients: 2, Requests: 4}, Strategy: s, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +48,7 @@ type traffic struct{ sent, delivered, late map[string]int }
 func trafficOf(t *testing.T, system etcdraft.Cluster, isolations int) traffic {
 	t.Helper()
 	bench, err := lockstep.NewRunner(
-		lockstep.Plan{System: system, Strategy: strategy.Uniform{Isolations: isolations, Rounds: 48}, Seed: 1},
-	)
+		lockstep.Plan{System: system, Strategy: strategy.Uniform{Isolations: isolations, Rounds: 48}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,14 +95,8 @@ func TestEveryMessageHasItsRound(t *testing.T) {
 		c := trafficOf(t, system, 8)
 		for name, late := range c.late {
 			if late > c.sent[name]/3 {
-				t.Errorf(
-					"%+v: of %d %s %d came too late, %d arrived",
-					system,
-					c.sent[name],
-					name,
-					late,
-					c.delivered[name],
-				)
+				t.Errorf("%+v: of %d %s %d came too late, %d arrived", system, c.sent[name], name, late,
+					c.delivered[name])
 			}
 		}
 		if want := map[bool]string{true: "MsgSnap",

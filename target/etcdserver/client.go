@@ -187,12 +187,7 @@ type answer struct {
 }
 
 // do performs an operation at a member.
-func (s *clients) do(
-	ctx context.Context,
-	n *bubble.Node,
-	client *clientv3.Client,
-	o *kv.Op,
-) (a answer, err error) {
+func (s *clients) do(ctx context.Context, n *bubble.Node, client *clientv3.Client, o *kv.Op) (a answer, err error) {
 	key := kv.KeyName(o.Key)
 	switch {
 	case o.Txn:
@@ -245,12 +240,8 @@ func (s *clients) know(id uint64, n lockstep.Node) {
 
 // redirected reads a key at the leader that a member knows, from the member's own node: the connection is lost where
 // the member cannot reach the leader.
-func (s *clients) redirected(
-	ctx context.Context,
-	n *bubble.Node,
-	client *clientv3.Client,
-	key string,
-) (*clientv3.GetResponse, error) {
+func (s *clients) redirected(ctx context.Context, n *bubble.Node, client *clientv3.Client,
+	key string) (*clientv3.GetResponse, error) {
 	status, err := client.Status(ctx, client.Endpoints()[0])
 	if err != nil {
 		return nil, err
@@ -273,10 +264,8 @@ func (s *clients) redirected(
 func (a *answer) puts(revision int64, acts ...kv.Act) {
 	a.Value, a.OK, a.Revision = kv.Value{Number: acts[0].Value}, true, revision
 	for _, act := range acts {
-		a.changes = append(
-			a.changes,
-			watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)},
-		)
+		a.changes = append(a.changes,
+			watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)})
 	}
 }
 

@@ -132,11 +132,8 @@ func (c Cluster) check() error {
 		return fmt.Errorf("etcdserver: redirected needs members that stay, and excludes serializable, changes and failover")
 	}
 	if (c.Spares > 0) != (c.Changes > 0) {
-		return fmt.Errorf(
-			"etcdserver: spares is %d and changes %d, which are of use together alone: give both",
-			c.Spares,
-			c.Changes,
-		)
+		return fmt.Errorf("etcdserver: spares is %d and changes %d, which are of use together alone: give both",
+			c.Spares, c.Changes)
 	}
 	return nil
 }

@@ -57,8 +57,7 @@ func counted(t *testing.T, needed []deed) *deeds {
 		return registered(
 			t,
 			prometheus.NewHistogram(
-				prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help},
-			),
+				prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help}),
 		)
 	}
 	received := prometheus.CounterOpts{
@@ -68,24 +67,12 @@ func counted(t *testing.T, needed []deed) *deeds {
 		Help:      "Total number of successful snapshot receives",
 	}
 	return &deeds{needed: needed, before: map[deed]int{}, metrics: map[deed]prometheus.Collector{
-		compacted: histogram(
-			"etcd_debugging",
-			"mvcc",
-			"index_compaction_pause_duration_milliseconds",
-			"Bucketed histogram of index compaction pause duration.",
-		),
-		unfinished: histogram(
-			"etcd_debugging",
-			"mvcc",
-			"db_compaction_total_duration_milliseconds",
-			"Bucketed histogram of db compaction total duration.",
-		),
-		backedUp: histogram(
-			"etcd",
-			"disk",
-			"backend_snapshot_duration_seconds",
-			"The latency distribution of backend snapshots.",
-		),
+		compacted: histogram("etcd_debugging", "mvcc", "index_compaction_pause_duration_milliseconds",
+			"Bucketed histogram of index compaction pause duration."),
+		unfinished: histogram("etcd_debugging", "mvcc", "db_compaction_total_duration_milliseconds",
+			"Bucketed histogram of db compaction total duration."),
+		backedUp: histogram("etcd", "disk", "backend_snapshot_duration_seconds",
+			"The latency distribution of backend snapshots."),
 		snapshot: registered(t, prometheus.NewCounterVec(received, []string{"From"})),
 	}}
 }
@@ -189,13 +176,8 @@ func (d *deeds) String() string {
 			list = append(list, fmt.Sprintf("%d %s in %d runs", n, deed(what), d.in[what]))
 		}
 	}
-	return fmt.Sprintf(
-		"%d of %d runs, with repetitions, had all of %v: %s",
-		d.with,
-		d.runs,
-		d.needed,
-		strings.Join(list, ", "),
-	)
+	return fmt.Sprintf("%d of %d runs, with repetitions, had all of %v: %s", d.with, d.runs, d.needed,
+		strings.Join(list, ", "))
 }
 
 // warmUp warms the process up for a cluster.

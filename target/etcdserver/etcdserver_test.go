@@ -36,18 +36,9 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q, events %v",
-		result.Runs,
-		result.Verdicts,
-		result.Reasons,
-		result.Steps,
-		result.Messages,
-		result.Checked,
-		result.Divergences,
-		result.Nondeterminism,
-		result.Events,
-	)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q, events %v",
+		result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Checked, result.Divergences,
+		result.Nondeterminism, result.Events)
 	return result
 }
 
@@ -346,11 +337,8 @@ func exactly(t *testing.T, cluster Cluster) {
 	}
 	processes.AllSame(t, exact, func() (rows []processes.Row) {
 		for i := range processes.Times() {
-			d, err := bubble.Digests(
-				t.Context(),
-				lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
-				exact,
-			)
+			d, err := bubble.Digests(t.Context(),
+				lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -366,8 +354,7 @@ func exactly(t *testing.T, cluster Cluster) {
 // A finished run leaves nothing behind: no goroutine of crashed members, no open file, no memory.
 func TestNothingIsLeft(t *testing.T) {
 	bench, err := lockstep.NewRunner(
-		lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
-	)
+		lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,7 @@ func failpoints(text string, all []string) (map[string]int, error) {
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf(
-			"etcdserver: failpoints is %q, but this build has none: the target etcdserver-failpoints has",
-			text,
-		)
+			"etcdserver: failpoints is %q, but this build has none: the target etcdserver-failpoints has", text)
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		name, number, _ := strings.Cut(part, ":")
@@ -41,10 +39,7 @@ func failpoints(text string, all []string) (map[string]int, error) {
 		if err != nil || !(share >= 0.001 && share <= 1) || name != anywhere && !slices.Contains(all, name) {
 			return nil, fmt.Errorf(
 				"etcdserver: failpoints has %q, allowed are NAME:SHARE with a share of 0.001 to 1 and a name of: %s %s",
-				part,
-				anywhere,
-				strings.Join(all, " "),
-			)
+				part, anywhere, strings.Join(all, " "))
 		}
 		shares[name] = int(math.Round(share * 1000))
 	}

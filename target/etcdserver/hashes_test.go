@@ -58,18 +58,8 @@ func plain(t *testing.T) *clientv3.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set(
-		conf,
-		[]url.URL{*any},
-		"ListenPeerUrls",
-		"LPUrls",
-		"AdvertisePeerUrls",
-		"APUrls",
-		"ListenClientUrls",
-		"LCUrls",
-		"AdvertiseClientUrls",
-		"ACUrls",
-	)
+	set(conf, []url.URL{*any}, "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls", "ListenClientUrls", "LCUrls",
+		"AdvertiseClientUrls", "ACUrls")
 	conf.InitialCluster = conf.InitialClusterFromName(conf.Name)
 	server, err := embed.StartEtcd(conf)
 	if err != nil {

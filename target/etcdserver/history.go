@@ -106,13 +106,8 @@ func (r *read) shape() string {
 		return fmt.Sprintf("%d keys were wanted", r.Limit)
 	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) ||
 		r.More && len(r.Found) != r.Limit:
-		return fmt.Sprintf(
-			"the answer with limit %d has %d keys of %d, and more: %v",
-			r.Limit,
-			len(r.Found),
-			r.Count,
-			r.More,
-		)
+		return fmt.Sprintf("the answer with limit %d has %d keys of %d, and more: %v", r.Limit, len(r.Found), r.Count,
+			r.More)
 	}
 	return ""
 }
@@ -165,14 +160,8 @@ func (s *snapshots) key(f Found, at int64) string {
 		}
 	}
 	if f.Created > f.Modified || f.Version < puts || f.Version > puts+gaps {
-		return fmt.Sprintf(
-			"%v was put %d to %d times since revision %d, and is said to be version %d",
-			f,
-			puts,
-			puts+gaps,
-			f.Created,
-			f.Version,
-		)
+		return fmt.Sprintf("%v was put %d to %d times since revision %d, and is said to be version %d", f, puts,
+			puts+gaps, f.Created, f.Version)
 	}
 	return ""
 }

@@ -15,10 +15,8 @@ const unasked = -1
 // depends on the progress of a compaction: the hash omits entries to be compacted only if some entry is to be kept.
 func (s *Store) count(ctx context.Context, server *embed.Etcd) bool {
 	all, ctx := []byte{0}, server.Server.AuthStore().WithRoot(ctx)
-	found, err := server.Server.Range(
-		ctx,
-		&etcdserverpb.RangeRequest{Key: all, RangeEnd: all, Revision: s.Revision, Serializable: true, CountOnly: true},
-	)
+	found, err := server.Server.Range(ctx,
+		&etcdserverpb.RangeRequest{Key: all, RangeEnd: all, Revision: s.Revision, Serializable: true, CountOnly: true})
 	if err != nil {
 		return false
 	}

@@ -159,16 +159,8 @@ func TestKnownBugs(t *testing.T) {
 					t.Errorf("%s: run %d: %s", Version(), f.Run, f.Finding.Stack)
 				}
 			}
-			t.Logf(
-				"%s: %s, %s: found in %d of %d runs, digest %016x; %s",
-				m.report,
-				m.says,
-				Version(),
-				found,
-				r.Runs,
-				r.Digest,
-				done,
-			)
+			t.Logf("%s: %s, %s: found in %d of %d runs, digest %016x; %s", m.report, m.says, Version(), found, r.Runs,
+				r.Digest, done)
 			switch {
 			case had && found == 0:
 				t.Errorf("%s: %s not found in %d runs", Version(), m.properties, r.Runs)

@@ -71,10 +71,8 @@ func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
 		n.Emit(EventLease, &Lease{key, what, began, time.Duration(ttl) * time.Second})
 	}
 	began := s.world.Now()
-	granted, err := asking(
-		n,
-		func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) { return client.Grant(ctx, int64(ttl)) },
-	)
+	granted, err := asking(n,
+		func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) { return client.Grant(ctx, int64(ttl)) })
 	if err != nil {
 		return
 	}

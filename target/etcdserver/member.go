@@ -153,12 +153,8 @@ func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	n.OnStop(func() { _ = m.client.Close() })
 	m.learn()
 	n.State(func() string {
-		return fmt.Sprintf(
-			"term %d, leader %s, applied %d",
-			m.Server.Term(),
-			cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"),
-			m.Server.AppliedIndex(),
-		)
+		return fmt.Sprintf("term %d, leader %s, applied %d", m.Server.Term(),
+			cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"), m.Server.AppliedIndex())
 	})
 	n.Role(func() string {
 		if m.Server.Lead() == m.id() {
@@ -308,14 +304,8 @@ func reconfigure(conf *embed.Config, setting int) {
 
 // check makes members compare their stores at their start and at this interval.
 func check(conf *embed.Config, often time.Duration) {
-	set(
-		conf,
-		often,
-		"ExperimentalCorruptCheckTime",
-		"CorruptCheckTime",
-		"ExperimentalCompactHashCheckTime",
-		"CompactHashCheckTime",
-	)
+	set(conf, often, "ExperimentalCorruptCheckTime", "CorruptCheckTime", "ExperimentalCompactHashCheckTime",
+		"CompactHashCheckTime")
 	if f := reflect.ValueOf(conf).Elem().FieldByName("ServerFeatureGate"); f.IsValid() {
 		if err := f.Interface().(interface{ Set(string) error }).
 			Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {

@@ -134,14 +134,8 @@ func (r *Read) options() []clientv3.OpOption {
 }
 
 // readNested puts a key and reads others, in a transaction within a transaction.
-func (s *clients) readNested(
-	ctx context.Context,
-	n *bubble.Node,
-	client *clientv3.Client,
-	r *Read,
-	value string,
-	with []clientv3.OpOption,
-) {
+func (s *clients) readNested(ctx context.Context, n *bubble.Node, client *clientv3.Client, r *Read, value string,
+	with []clientv3.OpOption) {
 	inner := clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut(nested, value), clientv3.OpGet(r.From, with...)}, nil)
 	done, err := client.Txn(ctx).Then(inner).Commit()
 	if err != nil {

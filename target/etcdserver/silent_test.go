@@ -19,20 +19,12 @@ func TestClientsContinue(t *testing.T) {
 		{Spares: 2, Changes: 1000, Failover: 1, Watchers: 2, Clients: 4, Requests: 1000},
 	} {
 		o := &enginetest.Silent{}
-		r := campaign(
-			t,
-			lockstep.Plan{System: c, Strategy: crashing, Runs: 3, Settle: 500, Observers: []lockstep.Observer{o}},
-		)
+		r := campaign(t,
+			lockstep.Plan{System: c, Strategy: crashing, Runs: 3, Settle: 500, Observers: []lockstep.Observer{o}})
 		clean(t, r)
 		if t.Logf("%d requests", o.Requests); o.Fell > 0 || o.Crashes < 3*o.Runs {
-			t.Errorf(
-				"%+v: of %d clients and operators %d fell silent, in %d runs with %d crashes",
-				c,
-				o.Askers,
-				o.Fell,
-				o.Runs,
-				o.Crashes,
-			)
+			t.Errorf("%+v: of %d clients and operators %d fell silent, in %d runs with %d crashes", c, o.Askers, o.Fell,
+				o.Runs, o.Crashes)
 		}
 	}
 }

@@ -183,10 +183,8 @@ func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 func awaitSpace(n *bubble.Node, client *clientv3.Client) {
 	for n.Context().Err() == nil {
 		time.Sleep(time.Second)
-		list, err := asking(
-			n,
-			func(ctx context.Context) (*clientv3.AlarmResponse, error) { return client.AlarmList(ctx) },
-		)
+		list, err := asking(n,
+			func(ctx context.Context) (*clientv3.AlarmResponse, error) { return client.AlarmList(ctx) })
 		if err == nil && len(list.Alarms) == 0 {
 			return
 		}
@@ -200,10 +198,8 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	// The raw client does not retry. With clientv3, one attempt might take effect after another was answered.
 	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	began := s.world.Now()
-	list, err := server.Alarm(
-		ctx,
-		&etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE},
-	)
+	list, err := server.Alarm(ctx,
+		&etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE})
 	if err != nil || len(list.Alarms) == 0 {
 		return
 	}
@@ -216,10 +212,8 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	s.mutex.Unlock()
 	_, _ = client.Compact(ctx, newest, clientv3.WithCompactPhysical())
 	for _, at := range s.members() {
-		_, _ = asking(
-			n,
-			func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) },
-		)
+		_, _ = asking(n,
+			func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) })
 	}
 	for _, a := range list.Alarms {
 		n.Emit(EventSpace, &Space{What: Relieving})

@@ -41,10 +41,8 @@ var Stay = spec.OnEvent(
 
 // Once is the spec that a client's write takes effect only once, however many attempts the client makes. Every write
 // has a unique value.
-var Once = spec.New(
-	"writes-happen-once",
-	func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} },
-)
+var Once = spec.New("writes-happen-once",
+	func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} })
 
 // LeasesHold is the spec that a key with a lease exists at least as long as its lease was kept alive.
 var LeasesHold = spec.New("leases-hold", func(lockstep.Info) *leasesHold { return &leasesHold{} })
@@ -87,13 +85,8 @@ func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if ok && first != c.Revision {
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(e.Node),
-				Text: fmt.Sprintf(
-					"%s was set to %s at revision %d and at %d, though one operation alone does",
-					c.Key,
-					c.Value,
-					first,
-					c.Revision,
-				),
+				Text: fmt.Sprintf("%s was set to %s at revision %d and at %d, though one operation alone does", c.Key,
+					c.Value, first, c.Revision),
 			}
 		}
 		o.at[write] = c.Revision
@@ -297,13 +290,8 @@ func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 			p.checked++
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(e.Node),
-				Text: fmt.Sprintf(
-					"user %d had no right to area %d, and set it to %d at revision %d",
-					w.User,
-					w.Area,
-					number,
-					c.Revision,
-				),
+				Text: fmt.Sprintf("user %d had no right to area %d, and set it to %d at revision %d", w.User, w.Area,
+					number, c.Revision),
 			}
 		}
 	}
@@ -366,12 +354,8 @@ func (p *permitted) access(n lockstep.Node, a *Access) *lockstep.Finding {
 		return &lockstep.Finding{
 			Nodes: trace.NodesOf(n),
 			Text: fmt.Sprintf(
-				"user %d had no right to area %d when that was asked for, and was served by member %d: %v",
-				a.User,
-				a.Area,
-				n,
-				a,
-			),
+				"user %d had no right to area %d when that was asked for, and was served by member %d: %v", a.User,
+				a.Area, n, a),
 		}
 	}
 	return nil

@@ -196,12 +196,8 @@ func TestPermitted(t *testing.T) {
 		at(1, may(2, true, Done)),
 	}
 	taken := append(slices.Clone(given), at(2, may(2, false, Asked)), at(2, may(2, false, Done)))
-	unknown := append(
-		slices.Clone(given),
-		at(2, may(2, true, Asked)),
-		at(2, may(2, false, Asked)),
-		at(2, may(2, false, Done)),
-	)
+	unknown := append(slices.Clone(given), at(2, may(2, true, Asked)), at(2, may(2, false, Asked)),
+		at(2, may(2, false, Done)))
 	with := func(before []enginetest.Moment, more ...enginetest.Moment) timed {
 		all := append(slices.Clone(before), more...)
 		return timed{len(all), all}

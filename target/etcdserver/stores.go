@@ -53,12 +53,7 @@ var Forward = spec.OnEvent(
 				Nodes: trace.NodesOf(e.Node),
 				Text: fmt.Sprintf(
 					"member %d was at revision %d, compacted up to %d, and is at revision %d, compacted up to %d",
-					e.Node,
-					was.Revision,
-					was.Compacted,
-					is.Revision,
-					is.Compacted,
-				),
+					e.Node, was.Revision, was.Compacted, is.Revision, is.Compacted),
 			}
 		}
 		return nil
@@ -66,26 +61,11 @@ var Forward = spec.OnEvent(
 )
 
 // Everything combines all specs of the server. Some of them need options.
-var Everything = spec.All(
-	kv.Linearizable,
-	kv.Revisions,
-	spec.With(watch.Guarantees, "watchers"),
-	Equal,
-	Forward,
-	Durable,
-	spec.With(Stay, "changes", "learners"),
-	Once,
-	spec.With(
-		spec.All(LeasesHold, LeasesEnd),
-		"leases",
-		"holders",
-	),
-	spec.With(Permitted, "users"),
-	spec.With(Snapshots, "readers"),
-	spec.With(Transactions, "transactors"),
-	spec.With(FullRefuse, "quota"),
-	spec.With(Sound, "checks"),
-)
+var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarantees, "watchers"), Equal, Forward,
+	Durable, spec.With(Stay, "changes", "learners"), Once,
+	spec.With(spec.All(LeasesHold, LeasesEnd), "leases", "holders"), spec.With(Permitted, "users"),
+	spec.With(Snapshots, "readers"), spec.With(Transactions, "transactors"), spec.With(FullRefuse, "quota"),
+	spec.With(Sound, "checks"))
 
 // Settle is the length of a settling stage in which durability can be checked, for three members.
 const Settle = 6000
@@ -254,11 +234,7 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 			d.checked++
 			return &lockstep.Finding{Nodes: trace.NodesOf(lockstep.Node(n)), Text: fmt.Sprintf(
 				"%v after the last fault member %d is at revision %d; revision %d was acknowledged",
-				time.Duration(run.Now()-d.began).Round(time.Second),
-				n,
-				l.is,
-				l.must,
-			)}
+				time.Duration(run.Now()-d.began).Round(time.Second), n, l.is, l.must)}
 		default:
 			could = could || l.must > 0
 		}

@@ -16,10 +16,8 @@ func store(n lockstep.Node, s Store) lockstep.Event {
 // checked is the finding of a spec in a run of a system, and the number of its checks.
 func checked(t *testing.T, system lockstep.System, spec lockstep.Spec) (string, int) {
 	t.Helper()
-	r := enginetest.Explore(
-		t,
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: spec, Runs: 1},
-	)
+	r := enginetest.Explore(t,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: spec, Runs: 1})
 	if f := r.First(); f != nil {
 		return f.Finding.Text, r.Checked[0].N
 	}

@@ -107,12 +107,8 @@ func (s *clients) drawTransaction(chance *bubble.Source) (t *Transaction, id int
 }
 
 // atOnce performs a transaction in one request.
-func (s *clients) atOnce(
-	ctx context.Context,
-	n *bubble.Node,
-	client *clientv3.Client,
-	t *Transaction,
-) (*Transacted, error) {
+func (s *clients) atOnce(ctx context.Context, n *bubble.Node, client *clientv3.Client,
+	t *Transaction) (*Transacted, error) {
 	var with []clientv3.OpOption
 	if s.cluster.Serializable {
 		with = append(with, clientv3.WithSerializable())
@@ -133,12 +129,8 @@ func (s *clients) atOnce(
 }
 
 // optimistic reads the keys one after the other, and then writes if none of them has changed.
-func (s *clients) optimistic(
-	ctx context.Context,
-	n *bubble.Node,
-	client *clientv3.Client,
-	t *Transaction,
-) (*Transacted, error) {
+func (s *clients) optimistic(ctx context.Context, n *bubble.Node, client *clientv3.Client,
+	t *Transaction) (*Transacted, error) {
 	done := &Transacted{}
 	var same []clientv3.Cmp
 	for _, key := range t.Reads {
@@ -180,12 +172,7 @@ func readOp(key string, got *clientv3.GetResponse) isolation.Op {
 }
 
 // transacted adds the writes of a transaction that took place to its answer.
-func (s *clients) transacted(
-	n *bubble.Node,
-	t *Transaction,
-	done *Transacted,
-	got *clientv3.TxnResponse,
-) *Transacted {
+func (s *clients) transacted(n *bubble.Node, t *Transaction, done *Transacted, got *clientv3.TxnResponse) *Transacted {
 	var changes []watch.Change
 	for _, w := range t.Writes {
 		w.Version = got.Header.Revision

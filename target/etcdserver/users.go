@@ -160,13 +160,8 @@ func change(ctx context.Context, client *clientv3.Client, r Right) (err error) {
 	case r.Area == theRole:
 		_, err = client.UserRevokeRole(ctx, user(r.User), role(r.User))
 	case r.Allow:
-		_, err = client.RoleGrantPermission(
-			ctx,
-			role(r.User),
-			area(r.Area),
-			"",
-			clientv3.PermissionType(clientv3.PermReadWrite),
-		)
+		_, err = client.RoleGrantPermission(ctx, role(r.User), area(r.Area), "",
+			clientv3.PermissionType(clientv3.PermReadWrite))
 	default:
 		_, err = client.RoleRevokePermission(ctx, role(r.User), area(r.Area), "")
 	}

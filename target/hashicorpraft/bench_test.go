@@ -37,10 +37,8 @@ func BenchmarkRuns(b *testing.B) {
 	delivered, runs := 0, 0
 	for i := range max(1, b.N/batch) { // alternating, so that both have the same load of the machine
 		begin := processor.Used()
-		enginetest.Explore(
-			b,
-			lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety, Runs: batch, Seed: uint64(i)},
-		)
+		enginetest.Explore(b,
+			lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety, Runs: batch, Seed: uint64(i)})
 		middle := processor.Used()
 		engine += middle - begin
 		for j := range batch {

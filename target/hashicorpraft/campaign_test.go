@@ -37,19 +37,11 @@ func TestCampaigns(t *testing.T) {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
 				// The settling stage is too short to check liveness.
-				result := enginetest.Explore(
-					t,
-					lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7},
-				)
+				result := enginetest.Explore(t,
+					lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7})
 				if f := result.First(); f != nil {
-					t.Errorf(
-						"run %d, failed in %d of %d: %s\n%s",
-						f.Run,
-						f.Failed,
-						f.Repeated,
-						f.Finding,
-						f.Finding.Stack,
-					)
+					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding,
+						f.Finding.Stack)
 				}
 				t.Log(result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Checked)
 			})
@@ -72,11 +64,8 @@ func TestOneVote(t *testing.T) {
 // test logs the share of reproducible runs.
 func TestRepetition(t *testing.T) {
 	for _, s := range strategies() {
-		r, err := bubble.Repetition(
-			t.Context(),
-			lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7},
-			100,
-		)
+		r, err := bubble.Repetition(t.Context(),
+			lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,10 +100,8 @@ func TestUsed(t *testing.T) {
 		if name == "calm" {
 			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}
 		}
-		result := enginetest.Explore(
-			t,
-			lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2},
-		)
+		result := enginetest.Explore(t,
+			lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2})
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s", name, f.Finding)
 		}

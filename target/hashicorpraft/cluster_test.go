@@ -31,10 +31,8 @@ func TestFirst(t *testing.T) {
 		},
 	)
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 3, Crash: 1, Restart: 2, Steps: 400}
-	result := enginetest.Explore(
-		t,
-		lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count), Runs: 20, Settle: 200},
-	)
+	result := enginetest.Explore(t,
+		lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count), Runs: 20, Settle: 200})
 	if f := result.First(); f != nil {
 		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 	}

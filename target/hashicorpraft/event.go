@@ -41,14 +41,8 @@ type PreVoted struct {
 
 // String is the request and the response.
 func (p *PreVoted) String() string {
-	return fmt.Sprintf(
-		"from=%d term=%d granted=%v leader=%v contact=%v",
-		p.From,
-		p.Term,
-		p.Granted,
-		p.Leader,
-		p.Contact,
-	)
+	return fmt.Sprintf("from=%d term=%d granted=%v leader=%v contact=%v", p.From, p.Term, p.Granted, p.Leader,
+		p.Contact)
 }
 
 // entry converts an entry of the library to the type of the specs. The state machine receives only commands.

@@ -41,14 +41,7 @@ func TestTCP(t *testing.T) {
 		if err != nil || r.Same != r.Of {
 			t.Errorf("%s: %d of %d runs repeated, %v", s, r.Same, r.Of, err)
 		}
-		t.Logf(
-			"%s: %d answers, %v, %d messages; %d of %d repeated",
-			s,
-			answered,
-			result.Verdicts,
-			result.Messages,
-			r.Same,
-			r.Of,
-		)
+		t.Logf("%s: %d answers, %v, %d messages; %d of %d repeated", s, answered, result.Verdicts, result.Messages,
+			r.Same, r.Of)
 	}
 }

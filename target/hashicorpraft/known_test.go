@@ -45,10 +45,8 @@ var hunts = map[string]struct {
 func TestNoPipelineNoGhosts(t *testing.T) {
 	h := hunts["pipeline"]
 	h.cluster.InFlight = 1
-	result := enginetest.Explore(
-		t,
-		lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1},
-	)
+	result := enginetest.Explore(t,
+		lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1})
 	if f := result.First(); f != nil || result.Checked[0].N == 0 {
 		t.Errorf("%v, checked %v", f, result.Checked)
 	}
@@ -83,15 +81,8 @@ func TestKnownBugs(t *testing.T) {
 			case had && (f == nil || f.Finding.Property != h.property):
 				t.Errorf("%s: found %+v, want a violation of %s", Version(), f, h.property)
 			case !had && f != nil:
-				t.Errorf(
-					"%s: run %d, %d of %d: %s\n%s",
-					Version(),
-					f.Run,
-					f.Failed,
-					f.Repeated,
-					f.Finding,
-					f.Finding.Stack,
-				)
+				t.Errorf("%s: run %d, %d of %d: %s\n%s", Version(), f.Run, f.Failed, f.Repeated, f.Finding,
+					f.Finding.Stack)
 			case had:
 				t.Logf("run %d, failed in %d of %d: %s", f.Run, f.Failed, f.Repeated, f.Finding)
 			}

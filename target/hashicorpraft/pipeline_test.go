@@ -35,10 +35,8 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		}
 		n.Go(func() { // the library's two goroutines: one sends
 			for i := range requests {
-				_, err := p.AppendEntries(
-					&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: uint64(i + 1)},
-					&raft.AppendEntriesResponse{},
-				)
+				_, err := p.AppendEntries(&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: uint64(i + 1)},
+					&raft.AppendEntriesResponse{})
 				n.Emit("saw", fmt.Sprint("sent ", i+1, " ", err))
 			}
 		})
@@ -48,10 +46,8 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		for range requests { // the other takes responses
 			select {
 			case f := <-p.Consumer():
-				n.Emit(
-					"saw",
-					fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()),
-				)
+				n.Emit("saw",
+					fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()))
 			case <-tr.calls.Closed():
 			}
 		}
@@ -77,10 +73,8 @@ func serveNumbers(n *bubble.Node, tr *transport) {
 		for {
 			select {
 			case rpc := <-tr.consume:
-				rpc.Respond(
-					&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry},
-					nil,
-				)
+				rpc.Respond(&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry},
+					nil)
 			case <-tr.calls.Closed():
 				return
 			}
@@ -114,14 +108,8 @@ func TestPipeline(t *testing.T) {
 			}
 			// The consumer holds one request, and each of the two queues holds two less than the limit.
 			if limit := 1 + 2*(inFlight-2); sent != requests || most > limit+1 || late && most < limit {
-				t.Errorf(
-					"%d in flight, late %v: %d sent, up to %d were under way, want %d",
-					inFlight,
-					late,
-					sent,
-					most,
-					limit,
-				)
+				t.Errorf("%d in flight, late %v: %d sent, up to %d were under way, want %d", inFlight, late, sent, most,
+					limit)
 			}
 		}
 	}

@@ -13,12 +13,8 @@ import (
 func configurePreVote(conf *raft.Config, on bool) { conf.PreVoteDisabled = !on }
 
 // RequestPreVote asks whether the candidate could win an election.
-func (t *transport) RequestPreVote(
-	_ raft.ServerID,
-	to raft.ServerAddress,
-	args *raft.RequestPreVoteRequest,
-	resp *raft.RequestPreVoteResponse,
-) error {
+func (t *transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest,
+	resp *raft.RequestPreVoteResponse) error {
 	return do(t, to, "RequestPreVote", args, resp)
 }
 

@@ -18,18 +18,13 @@ func TestExactly(t *testing.T) {
 				break
 			}
 			for _, s := range strategies() {
-				d, err := bubble.Digests(
-					t.Context(),
-					lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3},
-					100,
-				)
+				d, err := bubble.Digests(t.Context(),
+					lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3}, 100)
 				if err != nil {
 					t.Fatal(err)
 				}
-				rows = append(
-					rows,
-					processes.Row{Name: fmt.Sprintf("overlay=%v tcp=%v %s", bubble.Exact, tcp, s), Outcomes: d},
-				)
+				rows = append(rows,
+					processes.Row{Name: fmt.Sprintf("overlay=%v tcp=%v %s", bubble.Exact, tcp, s), Outcomes: d})
 			}
 		}
 		return rows

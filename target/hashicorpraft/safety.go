@@ -111,12 +111,8 @@ func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 		m.checked[0]++
 		if since := m.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > timeout {
 			return &lockstep.Finding{Property: "no-ghosts", Nodes: trace.NodesOf(s.From, s.To),
-				Text: fmt.Sprintf(
-					"node %d sends heartbeats to node %d, but has not been leader for %v",
-					s.From,
-					s.To,
-					time.Duration(run.Now()-since),
-				)}
+				Text: fmt.Sprintf("node %d sends heartbeats to node %d, but has not been leader for %v", s.From, s.To,
+					time.Duration(run.Now()-since))}
 		}
 	}
 	return nil

@@ -119,12 +119,8 @@ func (t *transport) Close() error {
 }
 
 // AppendEntries replicates entries.
-func (t *transport) AppendEntries(
-	_ raft.ServerID,
-	to raft.ServerAddress,
-	args *raft.AppendEntriesRequest,
-	resp *raft.AppendEntriesResponse,
-) error {
+func (t *transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	kind := "AppendEntries"
 	if isHeartbeat(args) {
 		kind = "Heartbeat"
@@ -133,22 +129,14 @@ func (t *transport) AppendEntries(
 }
 
 // RequestVote requests a vote.
-func (t *transport) RequestVote(
-	_ raft.ServerID,
-	to raft.ServerAddress,
-	args *raft.RequestVoteRequest,
-	resp *raft.RequestVoteResponse,
-) error {
+func (t *transport) RequestVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest,
+	resp *raft.RequestVoteResponse) error {
 	return do(t, to, "RequestVote", args, resp)
 }
 
 // TimeoutNow asks a node to campaign at once.
-func (t *transport) TimeoutNow(
-	_ raft.ServerID,
-	to raft.ServerAddress,
-	args *raft.TimeoutNowRequest,
-	resp *raft.TimeoutNowResponse,
-) error {
+func (t *transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest,
+	resp *raft.TimeoutNowResponse) error {
 	return do(t, to, "TimeoutNow", args, resp)
 }
 
@@ -194,13 +182,8 @@ func (t *transport) newStream() uint64 {
 const chunkSize = 64
 
 // InstallSnapshot sends a snapshot: the request and then the data in chunks.
-func (t *transport) InstallSnapshot(
-	_ raft.ServerID,
-	to raft.ServerAddress,
-	args *raft.InstallSnapshotRequest,
-	resp *raft.InstallSnapshotResponse,
-	data io.Reader,
-) error {
+func (t *transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	all, err := io.ReadAll(data)
 	if err != nil {
 		return err

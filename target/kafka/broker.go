@@ -21,12 +21,8 @@ type client struct {
 }
 
 func newClient(addresses []string) (*client, error) {
-	c, err := kgo.NewClient(
-		kgo.SeedBrokers(addresses...),
-		kgo.RequestRetries(0),
-		kgo.DisableClientMetrics(),
-		kgo.DialTimeout(2*time.Second),
-	)
+	c, err := kgo.NewClient(kgo.SeedBrokers(addresses...), kgo.RequestRetries(0), kgo.DisableClientMetrics(),
+		kgo.DialTimeout(2*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
@@ -97,21 +93,13 @@ func (c *client) view(ctx context.Context, n lockstep.Node, t topic, partitions 
 }
 
 // create creates a topic, whose replicas are in the order given: the first leads.
-func (c *client) create(
-	ctx context.Context,
-	n lockstep.Node,
-	name string,
-	partitions int,
-	replicas []int32,
-	configs map[string]string,
-) (topic, error) {
+func (c *client) create(ctx context.Context, n lockstep.Node, name string, partitions int, replicas []int32,
+	configs map[string]string) (topic, error) {
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, -1, -1
 	for p := range partitions {
-		t.ReplicaAssignment = append(
-			t.ReplicaAssignment,
-			kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: int32(p), Replicas: replicas},
-		)
+		t.ReplicaAssignment = append(t.ReplicaAssignment,
+			kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: int32(p), Replicas: replicas})
 	}
 	for key, value := range configs {
 		t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: key, Value: &value})
@@ -163,17 +151,8 @@ func (c *client) identify(ctx context.Context, n lockstep.Node) (identity, error
 
 // write requests a broker to append a record to a partition, and returns its offset. The offset is -1 if the broker
 // already had the record and does not know its offset.
-func (c *client) write(
-	ctx context.Context,
-	n lockstep.Node,
-	t topic,
-	partition int,
-	value string,
-	by identity,
-	sequence int32,
-	acks int16,
-	timeout time.Duration,
-) (offset int64, err error) {
+func (c *client) write(ctx context.Context, n lockstep.Node, t topic, partition int, value string, by identity,
+	sequence int32, acks int16, timeout time.Duration) (offset int64, err error) {
 	p := kmsg.NewProduceRequestTopicPartition()
 	p.Partition, p.Records = int32(partition), batch(value, by, sequence)
 	at := kmsg.NewProduceRequestTopic()
@@ -230,10 +209,8 @@ func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition i
 		at := kmsg.NewFetchRequestTopic()
 		at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 		request := kmsg.NewPtrFetchRequest()
-		request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.Topics = 0, 0, 1<<20, append(
-			request.Topics,
-			at,
-		)
+		request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.Topics = 0, 0, 1<<20, append(request.Topics,
+			at)
 		answer, err := ask[*kmsg.FetchResponse](ctx, c, n, request)
 		if err == nil {
 			err = kerr.ErrorForCode(answer.ErrorCode)
@@ -246,10 +223,7 @@ func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition i
 		}
 		got, next := kgo.ProcessFetchPartition(
 			kgo.ProcessFetchPartitionOpts{Offset: offset, Topic: t.name, Partition: int32(partition)},
-			&answer.Topics[0].Partitions[0],
-			nil,
-			nil,
-		)
+			&answer.Topics[0].Partitions[0], nil, nil)
 		if got.Err != nil {
 			return nil, got.Err
 		}

@@ -96,11 +96,8 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		return err
 	}
 	all := trace.AllNodes(d.options.nodes())
-	if err := d.Steady(
-		ctx,
-		all,
-		func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) },
-	); err != nil {
+	if err := d.Steady(ctx, all,
+		func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) }); err != nil {
 		return err
 	}
 	for _, p := range d.producers {
@@ -133,10 +130,8 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 
 // retry retries an operation until it succeeds.
 func (d *deployment) retry(ctx context.Context, failure string, do func(context.Context) error) error {
-	return process.Timed(
-		&d.Spent.Working,
-		func() error { return process.Retry(ctx, d.StartTimeout, "kafka: "+failure, do) },
-	)
+	return process.Timed(&d.Spent.Working,
+		func() error { return process.Retry(ctx, d.StartTimeout, "kafka: "+failure, do) })
 }
 
 // renew replaces the topic of the previous run by a new one. Its first leader is broker 1.
@@ -155,14 +150,8 @@ func (d *deployment) renew(ctx context.Context) error {
 	attempts := 0 // each with a different name, as one without an answer may have created the topic
 	return d.retry(ctx, "the topic cannot be created", func(ctx context.Context) (err error) {
 		attempts++
-		d.topic, err = d.asker.create(
-			ctx,
-			1,
-			fmt.Sprintf("run%d-%d", d.runs, attempts),
-			d.options.Partitions,
-			replicas,
-			settings,
-		)
+		d.topic, err = d.asker.create(ctx, 1, fmt.Sprintf("run%d-%d", d.runs, attempts), d.options.Partitions, replicas,
+			settings)
 		return err
 	})
 }
@@ -274,8 +263,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 			return errors.Join(
 				ctx.Err(),
 				process.Inconclusive(
-					fmt.Errorf("kafka: partition %d cannot be read after all servers restarted: %w", partition, err),
-				),
+					fmt.Errorf("kafka: partition %d cannot be read after all servers restarted: %w", partition, err)),
 			)
 		}
 		log = append(log, records)

@@ -56,15 +56,8 @@ type attempt struct {
 var errNoLeader = errors.New("no server leads")
 
 // try attempts a record: it asks a server for the leader, and writes to that leader.
-func (p *producer) try(
-	ctx context.Context,
-	n lockstep.Node,
-	t topic,
-	r Record,
-	partitions int,
-	acks int16,
-	timeout time.Duration,
-) (int64, error) {
+func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, partitions int, acks int16,
+	timeout time.Duration) (int64, error) {
 	if p.idempotent && p.identity == plain {
 		id, err := p.identify(ctx, n)
 		if err != nil {
@@ -79,17 +72,8 @@ func (p *producer) try(
 	case len(v.partitions) == 0 || v.partitions[r.Partition].leader == 0:
 		return 0, refusal{errNoLeader}
 	}
-	return p.write(
-		ctx,
-		v.partitions[r.Partition].leader,
-		t,
-		r.Partition,
-		r.value(),
-		p.identity,
-		p.sequence[r.Partition],
-		acks,
-		timeout,
-	)
+	return p.write(ctx, v.partitions[r.Partition].leader, t, r.Partition, r.value(), p.identity,
+		p.sequence[r.Partition], acks, timeout)
 }
 
 // refusal is an error after which a record was certainly not written.

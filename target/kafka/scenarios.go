@@ -37,8 +37,7 @@ func TwoPartitions() *scenario.Scenario {
 	sc.If(scenario.Did(trace.Start)).
 		Named("the sequence").
 		Then(scenario.Do("cut the leader off, with the controller and then alone", func(
-			m *scenario.Moment, hand *lockstep.Control,
-		) {
+			m *scenario.Moment, hand *lockstep.Control) {
 			wait, last := m.Run.Wait(), m.Run.Wait()
 			last.For++
 			for _, s := range []lockstep.Step{
@@ -54,10 +53,8 @@ func TwoPartitions() *scenario.Scenario {
 		}))
 	sc.If(
 		scenario.Did(trace.Wait),
-		scenario.Cond(
-			"it is the last",
-			func(m *scenario.Moment) bool { return m.Run.Last().For == m.Run.Wait().For+1 },
-		),
+		scenario.Cond("it is the last",
+			func(m *scenario.Moment) bool { return m.Run.Last().For == m.Run.Wait().For+1 }),
 	).
 		Named("the end").
 		Then(scenario.Finish())

@@ -258,17 +258,8 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		}
 		at := compare.Share(hits[i][0], len(runs), 0.95)
 		p, _ := chance.Float64()
-		t.Logf(
-			"%s: predicted %s, hit in %d of %d (%.3f to %.3f); with a write %s, lost in %d",
-			e.name,
-			chance.RatString(),
-			hits[i][0],
-			len(runs),
-			at.Low,
-			at.High,
-			both.RatString(),
-			hits[i][1],
-		)
+		t.Logf("%s: predicted %s, hit in %d of %d (%.3f to %.3f); with a write %s, lost in %d", e.name,
+			chance.RatString(), hits[i][0], len(runs), at.Low, at.High, both.RatString(), hits[i][1])
 		if sure := compare.Share(hits[i][0], len(runs), 0.9999); p < sure.Low || p > sure.High {
 			t.Errorf("%s was hit in %d of %d runs, predicted %s", e.name, hits[i][0], len(runs), chance.RatString())
 		}
@@ -277,16 +268,8 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		}
 	}
 	at := compare.Share(all, len(runs), 0.95)
-	t.Logf(
-		"others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s",
-		rest,
-		restLost,
-		all,
-		len(runs),
-		at.Low,
-		at.High,
-		predicted.RatString(),
-	)
+	t.Logf("others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s", rest, restLost, all,
+		len(runs), at.Low, at.High, predicted.RatString())
 	if restLost > 0 {
 		t.Error("records are lost where nothing should be")
 	}

@@ -163,13 +163,8 @@ func disorder(h *history) (checked int, text string) {
 		for _, b := range h.acks[i+1:] {
 			if b.Partition == a.Partition && h.begun[b.value()] > a.at && b.Offset >= 0 && b.Offset <= a.Offset &&
 				len(h.offsets(b.Record)) > 0 {
-				return checked, fmt.Sprintf(
-					"%s was acknowledged at %d before %s was written, which is at %d",
-					a.Record,
-					a.Offset,
-					b.Record,
-					b.Offset,
-				)
+				return checked, fmt.Sprintf("%s was acknowledged at %d before %s was written, which is at %d", a.Record,
+					a.Offset, b.Record, b.Offset)
 			}
 		}
 	}

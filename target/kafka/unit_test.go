@@ -163,14 +163,8 @@ func TestLearn(t *testing.T) {
 			acknowledged, again = p.learn(&attempt{err: err})
 		}
 		if acknowledged != c.acknowledged || again != c.again || p.sequence[0] != c.sequence || p.identity != c.identity {
-			t.Errorf(
-				"%s: acknowledged %t, again %t, sequence %d, as %v",
-				name,
-				acknowledged,
-				again,
-				p.sequence[0],
-				p.identity,
-			)
+			t.Errorf("%s: acknowledged %t, again %t, sequence %d, as %v", name, acknowledged, again, p.sequence[0],
+				p.identity)
 		}
 	}
 }

@@ -55,10 +55,8 @@ func checkSet(add, field string) func(*history) verdict {
 			}
 			v.checked++
 			for _, x := range seen {
-				if !slices.ContainsFunc(
-					h.calls,
-					func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned },
-				) {
+				if !slices.ContainsFunc(h.calls,
+					func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned }) {
 					return broken(v.checked, fmt.Sprintf("node %d shows %d, which no client added", c.Node, x), c)
 				}
 			}
@@ -98,10 +96,7 @@ func (h *history) missing(v verdict, add, field string) verdict {
 					v.checked,
 					fmt.Sprintf(
 						"%d was acknowledged by node %d, but node %d does not show it once all nodes are quiescent",
-						a.Value,
-						a.Node,
-						c.Node,
-					),
+						a.Value, a.Node, c.Node),
 					a,
 					c,
 				)
@@ -139,12 +134,8 @@ func checkCounter(h *history) verdict {
 		if value < least || value > most {
 			return broken(
 				v.checked,
-				fmt.Sprintf(
-					"node %d shows %d once all nodes are quiescent, but what was acknowledged makes %s",
-					c.Node,
-					value,
-					between(least, most),
-				),
+				fmt.Sprintf("node %d shows %d once all nodes are quiescent, but what was acknowledged makes %s", c.Node,
+					value, between(least, most)),
 				c,
 			)
 		}

@@ -135,10 +135,8 @@ func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error
 		return err
 	}
 	if answered.reply == nil {
-		return d.inconclusive(
-			i,
-			fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")),
-		)
+		return d.inconclusive(i,
+			fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")))
 	}
 	return nil
 }
@@ -190,13 +188,8 @@ func (d *deployment) hear(i int, m packet, out *lockstep.Outbox) error {
 	case service:
 		d.send(from, from, m.Dest+" "+h.Type, m, out)
 	default:
-		return fmt.Errorf(
-			"a message to %q, which does not exist: %s to %s, clients, and %s are known",
-			m.Dest,
-			nodeName(0),
-			nodeName(len(d.nodes)-1),
-			strings.Join(serviceNames, ", "),
-		)
+		return fmt.Errorf("a message to %q, which does not exist: %s to %s, clients, and %s are known", m.Dest,
+			nodeName(0), nodeName(len(d.nodes)-1), strings.Join(serviceNames, ", "))
 	}
 	return nil
 }
@@ -343,8 +336,7 @@ func (d *deployment) request(s *lockstep.Step, out *lockstep.Outbox) error {
 	body["msg_id"] = d.asked
 	d.open[d.asked] = op
 	out.Event(
-		lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}},
-	)
+		lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}})
 	return d.submit(int(s.Node-1), "c"+strconv.Itoa(op.ID), body, out)
 }
 

@@ -42,14 +42,8 @@ func (h *history) logs() (map[place]int, verdict) {
 			return fmt.Sprintf("offset %d of log %d holds %d and %d", at.offset, at.key, was, value)
 		}
 		if other, known := places[value]; known && other != at {
-			return fmt.Sprintf(
-				"%d is at offset %d of log %d and at offset %d of log %d",
-				value,
-				other.offset,
-				other.key,
-				at.offset,
-				at.key,
-			)
+			return fmt.Sprintf("%d is at offset %d of log %d and at offset %d of log %d", value, other.offset,
+				other.key, at.offset, at.key)
 		}
 		logs[at], places[value] = value, at
 		if first[at] == nil {
@@ -89,13 +83,8 @@ func (c *call) skips(logs map[place]int) string {
 		next := from[fmt.Sprint(key)]
 		for _, r := range polled[key] {
 			if r.offset < next {
-				return fmt.Sprintf(
-					"node %d polls offset %d of log %d where %d or more was due",
-					c.Node,
-					r.offset,
-					key,
-					next,
-				)
+				return fmt.Sprintf("node %d polls offset %d of log %d where %d or more was due", c.Node, r.offset, key,
+					next)
 			}
 			next = r.offset + 1
 		}
@@ -103,14 +92,8 @@ func (c *call) skips(logs map[place]int) string {
 		for _, r := range polled[key] {
 			for ; next < r.offset; next++ {
 				if value, known := logs[place{key, next}]; known {
-					return fmt.Sprintf(
-						"node %d polls offset %d of log %d but not offset %d, which holds %d",
-						c.Node,
-						r.offset,
-						key,
-						next,
-						value,
-					)
+					return fmt.Sprintf("node %d polls offset %d of log %d but not offset %d, which holds %d", c.Node,
+						r.offset, key, next, value)
 				}
 			}
 			next++
@@ -132,12 +115,8 @@ func (h *history) committed(c *call) string {
 			return o.Kind == "commit_offsets" && ok && at == listed[key]
 		})
 		if !tried && listed[key] != 0 {
-			return fmt.Sprintf(
-				"node %d lists %d as committed in log %s, which no client committed",
-				c.Node,
-				listed[key],
-				key,
-			)
+			return fmt.Sprintf("node %d lists %d as committed in log %s, which no client committed", c.Node,
+				listed[key], key)
 		}
 	}
 	return ""

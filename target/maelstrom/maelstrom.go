@@ -55,15 +55,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	c = target.Fill(c)
 	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: options, Draws: "the clients' operations",
 		Pace: trace.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
-		Supports: trace.KindsOf(
-			trace.Deliver,
-			trace.Drop,
-			trace.Duplicate,
-			trace.Request,
-			trace.Cut,
-			trace.Heal,
-			trace.Wait,
-		)}
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal,
+			trace.Wait)}
 	if c.Crash {
 		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)
 	}
@@ -78,8 +71,7 @@ func (c Cluster) check() error {
 	switch {
 	case strings.TrimSpace(c.Bin) == "":
 		return errors.New(
-			"maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'",
-		)
+			"maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'")
 	case workloads[c.Workload] == nil:
 		return fmt.Errorf("maelstrom: workload is %q, allowed are %s", c.Workload, strings.Join(names(), ", "))
 	}
@@ -97,12 +89,9 @@ func (c Cluster) Deploy(_ context.Context, p *lockstep.Env) (lockstep.Deployment
 }
 
 // Target is a Maelstrom program.
-var Target = target.Of(
-	"maelstrom",
+var Target = target.Of("maelstrom",
 	"a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
-	Cluster{Nodes: 3, Topology: "grid"},
-	Promise,
-).
+	Cluster{Nodes: 3, Topology: "grid"}, Promise).
 	Settled(60)
 
 // topologies decide whether two of n nodes are neighbors.

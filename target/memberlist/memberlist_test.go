@@ -17,24 +17,14 @@ var faults = strategy.Walk{Deliver: 40, Drop: 4, Wait: 10, Cut: 1, Heal: 1, Cras
 
 func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: c, Strategy: s, Spec: Converges, Runs: runs, Settle: Settle, Seed: 1},
-	)
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: c, Strategy: s, Spec: Converges, Runs: runs, Settle: Settle, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q",
-		result.Runs,
-		result.Verdicts,
-		result.Reasons,
-		result.Steps,
-		result.Messages,
-		result.Checked,
-		result.Divergences,
-		result.Nondeterminism,
-	)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q", result.Runs,
+		result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Checked, result.Divergences,
+		result.Nondeterminism)
 	return result
 }
 
@@ -73,11 +63,8 @@ func TestRepetition(t *testing.T) {
 // Runs are the same in every process: 100 seeds.
 func TestExactly(t *testing.T) {
 	processes.AllSame(t, 100, func() []processes.Row {
-		d, err := bubble.Digests(
-			t.Context(),
-			lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3},
-			100,
-		)
+		d, err := bubble.Digests(t.Context(), lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3},
+			100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,10 +102,7 @@ func (c Cluster) check() error {
 	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
 		return fmt.Errorf(
 			"nats: %d servers cannot have %d replicas with %d removals: a removal needs more servers than replicas",
-			c.Nodes,
-			c.Replicas,
-			c.Removals,
-		)
+			c.Nodes, c.Replicas, c.Removals)
 	}
 	return nil
 }

@@ -52,14 +52,8 @@ type Progress struct {
 
 // String is the progress as text.
 func (p *Progress) String() string {
-	return fmt.Sprintf(
-		"delivered up to message %d (delivery %d), acknowledged up to message %d (delivery %d), %d open",
-		p.Delivered.Seq,
-		p.Delivered.Delivery,
-		p.Floor.Seq,
-		p.Floor.Delivery,
-		p.Open,
-	)
+	return fmt.Sprintf("delivered up to message %d (delivery %d), acknowledged up to message %d (delivery %d), %d open",
+		p.Delivered.Seq, p.Delivered.Delivery, p.Floor.Seq, p.Floor.Delivery, p.Open)
 }
 
 // InTurn is the spec that every delivery of a consumer has a unique number, and first deliveries come in the order of
@@ -67,17 +61,13 @@ func (p *Progress) String() string {
 var InTurn = spec.New("delivered-in-order", func(i lockstep.Info) *inTurn { return &inTurn{count: consuming(i)} })
 
 // TakenOnce is the spec that a message with a confirmed acknowledgment is not delivered to a later request.
-var TakenOnce = spec.New(
-	"acknowledged-not-again",
-	func(i lockstep.Info) *takenOnce { return &takenOnce{count: consuming(i)} },
-)
+var TakenOnce = spec.New("acknowledged-not-again",
+	func(i lockstep.Info) *takenOnce { return &takenOnce{count: consuming(i)} })
 
 // Delivering is the spec that every message acknowledged to its publisher has reached a subscriber after faults have
 // stopped.
-var Delivering = spec.New(
-	"all-delivered",
-	func(i lockstep.Info) *delivering { return &delivering{count: consuming(i)} },
-)
+var Delivering = spec.New("all-delivered",
+	func(i lockstep.Info) *delivering { return &delivering{count: consuming(i)} })
 
 // Together is the spec that all replicas of the consumer are equal after faults and deliveries have stopped.
 var Together = spec.New("equal-consumers", func(i lockstep.Info) *together { return &together{count: consuming(i)} })
@@ -101,11 +91,8 @@ func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	}
 	d := e.Value.(*Delivered)
 	o.checked++
-	i, known := slices.BinarySearchFunc(
-		o.all,
-		d.Place,
-		func(d *Delivered, place uint64) int { return cmp.Compare(d.Place, place) },
-	)
+	i, known := slices.BinarySearchFunc(o.all, d.Place,
+		func(d *Delivered, place uint64) int { return cmp.Compare(d.Place, place) })
 	if known {
 		return o.differ(e.Node, o.all[i], d)
 	}
@@ -152,13 +139,8 @@ func (o *inTurn) outOfTurn(n lockstep.Node, before []*Delivered, d *Delivered) *
 	}
 	return &lockstep.Finding{
 		Nodes: trace.NodesOf(n),
-		Text: fmt.Sprintf(
-			"delivery %d was message %d, and delivery %d is message %d, both for the first time",
-			later.Place,
-			later.Seq,
-			d.Place,
-			d.Seq,
-		),
+		Text: fmt.Sprintf("delivery %d was message %d, and delivery %d is message %d, both for the first time",
+			later.Place, later.Seq, d.Place, d.Seq),
 	}
 }
 
@@ -237,10 +219,8 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d.checked++
-	missing := slices.DeleteFunc(
-		slices.Clone(d.acknowledged),
-		func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) },
-	)
+	missing := slices.DeleteFunc(slices.Clone(d.acknowledged),
+		func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) })
 	if len(missing) == 0 {
 		return nil
 	}
@@ -300,14 +280,8 @@ func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 			if one := g.progress[first]; *one != *p {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),
-					Text: fmt.Sprintf(
-						"%s the replicas of the consumer at servers %d and %d differ: %s; %s",
-						g.since(run),
-						first,
-						n,
-						one,
-						p,
-					),
+					Text: fmt.Sprintf("%s the replicas of the consumer at servers %d and %d differ: %s; %s",
+						g.since(run), first, n, one, p),
 				}
 			}
 		}

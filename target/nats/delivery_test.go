@@ -202,10 +202,8 @@ func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, 
 	for i := range minutes {
 		system.Moments = append(system.Moments, enginetest.Moment{At: time.Duration(2+i) * time.Minute, Events: after})
 	}
-	r := enginetest.Explore(
-		t,
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: s, Settle: minutes, Runs: 1},
-	)
+	r := enginetest.Explore(t,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: s, Settle: minutes, Runs: 1})
 	if f := r.First(); f != nil {
 		found = unhashed(f.Finding.Text)
 	}

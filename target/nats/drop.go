@@ -129,13 +129,7 @@ func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 					Nodes: trace.NodesOf(n),
 					Text: fmt.Sprintf(
 						"%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
-						g.since(run),
-						n,
-						g.replicas[n],
-						m.Seq,
-						m.Subject,
-						drop,
-					),
+						g.since(run), n, g.replicas[n], m.Seq, m.Subject, drop),
 				}
 			}
 		}

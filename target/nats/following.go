@@ -84,16 +84,8 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 		if wrong := f.compare(origin, c.messages); wrong != "" {
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(at, n),
-				Text: fmt.Sprintf(
-					"%s the %s of server %d, with %s, %s; server %d has the stream with %s",
-					f.since(run),
-					f.eventType,
-					n,
-					c,
-					wrong,
-					at,
-					origin,
-				),
+				Text: fmt.Sprintf("%s the %s of server %d, with %s, %s; server %d has the stream with %s", f.since(run),
+					f.eventType, n, c, wrong, at, origin),
 			}
 		}
 		if first == 0 {
@@ -102,15 +94,8 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 		if a, b := f.shown[first], c; a.String() != b.String() {
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(first, n),
-				Text: fmt.Sprintf(
-					"%s the %s of servers %d and %d differ: %s; %s",
-					f.since(run),
-					f.eventType,
-					first,
-					n,
-					a,
-					b,
-				),
+				Text: fmt.Sprintf("%s the %s of servers %d and %d differ: %s; %s", f.since(run), f.eventType, first, n,
+					a, b),
 			}
 		}
 	}

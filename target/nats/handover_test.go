@@ -230,13 +230,8 @@ func TestRemovalDecidedByTheNextLeader(t *testing.T) {
 	index, commit, _ := meta(m.up[r.first]).Progress()
 	noted, _, _ := meta(m.up[next]).Progress()
 	if noted != index || index == before || commit == index {
-		t.Fatalf(
-			"the leader has %d, %d before that, %d of them decided, and the next one %d",
-			index,
-			before,
-			commit,
-			noted,
-		)
+		t.Fatalf("the leader has %d, %d before that, %d of them decided, and the next one %d", index, before, commit,
+			noted)
 	}
 	m.stop(r.first)
 	m.start(late...)

@@ -135,13 +135,8 @@ func nothing(t *testing.T, r *lockstep.Result) {
 // Operators move replicas one after the other, without waiting until the first exists elsewhere. The stream may then
 // have one replica and no leader for minutes, although nothing crashed. A few runs need not show that.
 func TestUncheckedMoves(t *testing.T) {
-	r := settled(
-		t,
-		20000,
-		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, UncheckedMoves: true},
-		calmly,
-		max(*known, 3),
-	)
+	r := settled(t, 20000, Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, UncheckedMoves: true}, calmly,
+		max(*known, 3))
 	if f := r.First(); f != nil {
 		t.Logf("%s: run %d: %s", Version(), f.Run, f.Finding)
 	}

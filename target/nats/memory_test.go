@@ -39,13 +39,8 @@ func TestMemory(t *testing.T) {
 		runtime.GC()
 		runtime.GC() // pooled memory survives one collection
 		runtime.ReadMemStats(&m)
-		t.Logf(
-			"after %d runs: %d MB, %d MB of which are no garbage; %d goroutines",
-			(i+1)*each,
-			full.HeapAlloc>>20,
-			m.HeapAlloc>>20,
-			runtime.NumGoroutine(),
-		)
+		t.Logf("after %d runs: %d MB, %d MB of which are no garbage; %d goroutines", (i+1)*each, full.HeapAlloc>>20,
+			m.HeapAlloc>>20, runtime.NumGoroutine())
 		if i == 0 {
 			first = m.HeapAlloc
 		} else if grown := int64(m.HeapAlloc) - int64(first); grown > each*4<<20 {

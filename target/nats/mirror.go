@@ -41,10 +41,8 @@ func (c Cluster) configs() (list []jetstream.StreamConfig) {
 			config.Mirror = &jetstream.StreamSource{Name: streamName}
 		case sourcesName:
 			for key := range c.Keys {
-				config.Sources = append(
-					config.Sources,
-					&jetstream.StreamSource{Name: streamName, FilterSubject: subject(uint8(key))},
-				)
+				config.Sources = append(config.Sources,
+					&jetstream.StreamSource{Name: streamName, FilterSubject: subject(uint8(key))})
 			}
 		default:
 			config.Subjects, config.Discard = []string{"$KV." + bucket + ".>"}, jetstream.DiscardNew

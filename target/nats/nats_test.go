@@ -25,25 +25,14 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 // settled is a campaign with a settling stage of so many steps: more servers and more activity need more.
 func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1},
-	)
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q, events %v",
-		result.Runs,
-		result.Verdicts,
-		result.Reasons,
-		result.Steps,
-		result.Messages,
-		result.Checked,
-		result.Divergences,
-		result.Nondeterminism,
-		result.Events,
-	)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q, events %v",
+		result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Checked, result.Divergences,
+		result.Nondeterminism, result.Events)
 	return result
 }
 

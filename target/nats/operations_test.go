@@ -53,13 +53,9 @@ var calmly = strategy.Walk{Deliver: 1500, Wait: 300, Request: 60, Steps: 8000}
 
 // All requests of operators take effect, and the servers satisfy all properties.
 func TestOperations(t *testing.T) {
-	r := settled(
-		t,
-		20000,
-		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true},
-		calmly,
-		*runs,
-	)
+	r := settled(t, 20000,
+		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true}, calmly,
+		*runs)
 	passes(t, r)
 	happened(t, r, EventStepDown, EventMetaStepDown, EventMove, EventRemoved, EventDelivered, EventTaken, EventProgress)
 }
@@ -91,13 +87,9 @@ func TestDeletions(t *testing.T) {
 func TestFollowers(t *testing.T) {
 	walk := faults
 	walk.Request = 150
-	r := settled(
-		t,
-		12000,
+	r := settled(t, 12000,
 		Cluster{SyncAlways: true, Power: 0.5, Clients: 4, Requests: 20, StepDowns: 4, Mirror: true, Sources: true},
-		walk,
-		*runs,
-	)
+		walk, *runs)
 	passes(t, r)
 	happened(t, r, EventMirror, EventSources, EventFollower, EventFell)
 }

@@ -283,10 +283,8 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 // complete reports whether there are so many replicas, each up to date and none at a server of this name.
 func complete(group *jetstream.ClusterInfo, replicas int, without string) bool {
 	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == replicas-1 &&
-		!slices.ContainsFunc(
-			group.Replicas,
-			func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without },
-		)
+		!slices.ContainsFunc(group.Replicas,
+			func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without })
 }
 
 // isLeaving reports whether a server was stopped for good, and the ID by which others know it.
@@ -354,11 +352,8 @@ func take(ctx context.Context, conn *natsgo.Conn, replicas int) (list Messages) 
 	if err != nil {
 		return nil
 	}
-	by, err := js.CreateOrUpdateConsumer(
-		ctx,
-		streamName,
-		jetstream.ConsumerConfig{Durable: consumer, Replicas: replicas, AckPolicy: jetstream.AckExplicitPolicy},
-	)
+	by, err := js.CreateOrUpdateConsumer(ctx, streamName,
+		jetstream.ConsumerConfig{Durable: consumer, Replicas: replicas, AckPolicy: jetstream.AckExplicitPolicy})
 	if err != nil {
 		return nil
 	}

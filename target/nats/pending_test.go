@@ -23,8 +23,7 @@ func syncBlocks(unsafe.Pointer)
 func plain(t *testing.T) server.StreamStore {
 	t.Helper()
 	s, err := server.NewServer(
-		&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()},
-	)
+		&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

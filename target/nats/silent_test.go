@@ -34,14 +34,8 @@ func TestClientsContinue(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if t.Logf("%d requests, %d crashes", o.Requests, o.Crashes); o.Fell > 0 || o.Crashes < 10*o.Runs {
-			t.Errorf(
-				"%+v: of %d clients and operators %d fell silent, in %d runs with %d crashes",
-				c,
-				o.Askers,
-				o.Fell,
-				o.Runs,
-				o.Crashes,
-			)
+			t.Errorf("%+v: of %d clients and operators %d fell silent, in %d runs with %d crashes", c, o.Askers, o.Fell,
+				o.Runs, o.Crashes)
 		}
 	}
 }

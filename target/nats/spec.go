@@ -115,21 +115,8 @@ var Restored = spec.New("enough-replicas", func(i lockstep.Info) *restored {
 })
 
 // Everything combines all specs of the server.
-var Everything = spec.All(
-	Unique,
-	Ordered,
-	kv.Linearizable,
-	Durable,
-	Equal,
-	Restored,
-	InTurn,
-	TakenOnce,
-	Delivering,
-	Together,
-	Gone,
-	Mirrored,
-	Sourced,
-)
+var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering,
+	Together, Gone, Mirrored, Sourced)
 
 // Settle is the length of a settling stage in which replicas can be checked, for three servers.
 const Settle = 6000
@@ -215,12 +202,8 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if before := o.before[a.Client]; before != nil {
 			if o.checked++; before.Seq >= a.Seq {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
-					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d",
-					a.Data,
-					a.Seq,
-					before.Data,
-					before.Seq,
-				)}
+					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d", a.Data,
+					a.Seq, before.Data, before.Seq)}
 			}
 		}
 		if o.last == nil || o.last.Seq < a.Seq {
@@ -317,11 +300,8 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 	if gone {
 		return &lockstep.Finding{
 			Nodes: d.without,
-			Text: fmt.Sprintf(
-				"%s no server has the stream any more; %d messages were acknowledged",
-				d.since(run),
-				len(d.acknowledged),
-			),
+			Text: fmt.Sprintf("%s no server has the stream any more; %d messages were acknowledged", d.since(run),
+				len(d.acknowledged)),
 		}
 	}
 	for n := range d.conclusive.All() {
@@ -337,14 +317,8 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		}
 		if len(lost) > 0 {
 			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(
-				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s",
-				d.since(run),
-				n,
-				c,
-				len(lost),
-				len(d.acknowledged),
-				lost[0],
-			)}
+				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s", d.since(run), n, c,
+				len(lost), len(d.acknowledged), lost[0])}
 		}
 	}
 	return nil
@@ -381,14 +355,8 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 			if a, b := q.replicas[first].String(), c.String(); a != b {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),
-					Text: fmt.Sprintf(
-						"%s the replicas of servers %d and %d differ: %s; %s",
-						q.since(run),
-						first,
-						n,
-						a,
-						b,
-					),
+					Text: fmt.Sprintf("%s the replicas of servers %d and %d differ: %s; %s", q.since(run), first, n, a,
+						b),
 				}
 			}
 		}
@@ -462,11 +430,6 @@ func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 		Nodes: have,
 		Text: fmt.Sprintf(
 			"%s, and %d moves of replicas or removals of servers, %d servers have the stream (%v), and %d should",
-			r.since(run),
-			r.moves,
-			have.Len(),
-			have,
-			wanted,
-		),
+			r.since(run), r.moves, have.Len(), have, wanted),
 	}
 }

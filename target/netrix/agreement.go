@@ -31,10 +31,8 @@ func rulesOf(text string) (rules []rule, err error) {
 		}
 		words := strings.Split(part, ":")
 		if len(words) != 3 || words[0] == "" || words[2] == "" {
-			return nil, fmt.Errorf(
-				"netrix: agree has %q, which must be EVENT:KEY:VALUE, like Leader:term:replica",
-				part,
-			)
+			return nil, fmt.Errorf("netrix: agree has %q, which must be EVENT:KEY:VALUE, like Leader:term:replica",
+				part)
 		}
 		rules = append(rules, rule{words[0], words[1], words[2]})
 	}

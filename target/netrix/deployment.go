@@ -246,12 +246,8 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		d.timers[node].Arm(s.Node, out)
 		return d.post(ctx, node, "/timeout", timeout{name, d.lengths[node][name], d.server.ids[node]})
 	case trace.Request:
-		if err := d.system.Request(
-			ctx,
-			s.Node,
-			d.server.replica(node).Info,
-			d.offers().Given(out, s.Request),
-		); err != nil {
+		if err := d.system.Request(ctx, s.Node, d.server.replica(node).Info,
+			d.offers().Given(out, s.Request)); err != nil {
 			return d.inconclusive(node, err)
 		}
 	case trace.Replace:

@@ -163,12 +163,8 @@ func system() netrix.System {
 		Events:  []string{"Leader"},
 		Command: func(node lockstep.Node, server, self, _ string) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(
-				os.Environ(),
-				"NETRIX_TEST_SELF="+self,
-				"NETRIX_TEST_SERVER="+server,
-				"NETRIX_TEST_ID="+string(rune('a'+node-1)),
-			)
+			cmd.Env = append(os.Environ(), "NETRIX_TEST_SELF="+self, "NETRIX_TEST_SERVER="+server,
+				"NETRIX_TEST_ID="+string(rune('a'+node-1)))
 			return cmd
 		},
 	}
@@ -259,10 +255,8 @@ func TestGarbage(t *testing.T) {
 // The deployment waits for a replica that registers before it listens, as Netrix's own client does.
 func TestListensLate(t *testing.T) {
 	t.Setenv("NETRIX_TEST_LATE", "yes")
-	result, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1},
-	)
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})
 	if err != nil || result.Inconclusive != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}

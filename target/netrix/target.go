@@ -30,12 +30,9 @@ type Replicas struct {
 }
 
 // Target is a program that was instrumented for Netrix.
-var Target = target.Of(
-	"netrix",
+var Target = target.Of("netrix",
 	"a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
-	Replicas{Nodes: 3},
-	Agreement,
-).
+	Replicas{Nodes: 3}, Agreement).
 	Explored("walk:deliver=10,drop=0,timer=3,request=0,crash=1,restart=4,steps=60").
 	WithStepTimeout(time.Minute)
 
@@ -74,18 +71,8 @@ func (r Replicas) system() System {
 	s := System{Name: "netrix", Nodes: r.Nodes, Listen: r.Listen, Silence: r.Silence, Timeout: r.Timeout}
 	if args := strings.Fields(r.Bin); len(args) > 0 {
 		s.Command = func(node lockstep.Node, server, self, dir string) *exec.Cmd {
-			words := strings.NewReplacer(
-				"{id}",
-				fmt.Sprint(node),
-				"{nodes}",
-				strconv.Itoa(r.Nodes),
-				"{server}",
-				server,
-				"{self}",
-				self,
-				"{directory}",
-				dir,
-			)
+			words := strings.NewReplacer("{id}", fmt.Sprint(node), "{nodes}", strconv.Itoa(r.Nodes), "{server}", server,
+				"{self}", self, "{directory}", dir)
 			given := make([]string, len(args))
 			for i, a := range args {
 				given[i] = words.Replace(a)

@@ -15,13 +15,10 @@ import (
 
 // electors returns the plan of the documentation page on remote systems, with further options.
 func electors(t *testing.T, arguments string, options ...string) lockstep.Plan {
-	bin := outside.Program(
-		t,
-		"python3",
-	) + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
+	bin := outside.Program(t,
+		"python3") + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
 	system, err := netrix.Target.Build(
-		append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "timeout=1m"),
-	)
+		append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "timeout=1m"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -234,10 +234,8 @@ func TestTooManyByzantine(t *testing.T) {
 		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
 		return forger.Falsify(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
-	result := enginetest.Explore(
-		t,
-		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7},
-	)
+	result := enginetest.Explore(t,
+		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7})
 	if len(result.Failures) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
 		t.Errorf("%d findings, reasons %v", len(result.Failures), result.Reasons)
 	}

@@ -17,10 +17,8 @@ var All = []target.Program{
 	),
 	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, as in the Netrix paper",
 		Counted: []string{"go.etcd.io/etcd/raft/v3/..."}}),
-	in(
-		"bftsmart",
-		target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"},
-	),
+	in("bftsmart",
+		target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"}),
 	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, with its goroutines, in virtual time",
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
 			"v1.3.10"},

@@ -31,10 +31,8 @@ func (n *node) found(c *sim.Context[Message]) {
 func (n *node) write(c *sim.Context[Message], list []Entry) {
 	last, at := len(n.log), list[0].Index-1
 	n.log = append(n.log[:at:at], list...)
-	c.Emit(
-		raftspec.EventAppend,
-		&raftspec.Appended{Entries: entries(list), Last: uint64(last), Leader: n.role == leader, Words: words},
-	)
+	c.Emit(raftspec.EventAppend,
+		&raftspec.Appended{Entries: entries(list), Last: uint64(last), Leader: n.role == leader, Words: words})
 }
 
 // commitTo applies the committed entries up to an index.
@@ -44,10 +42,8 @@ func (n *node) commitTo(c *sim.Context[Message], index int) {
 	}
 	c.Emit(raftspec.EventCommit, &raftspec.Committed{Term: uint64(n.term), Index: uint64(index)})
 	for _, e := range n.log[n.commit:index] {
-		c.Emit(
-			raftspec.EventApply,
-			&raftspec.Applied{Entry: e.toSpec(), Conf: raftspec.Conf{Voters: e.Members}, Words: words},
-		)
+		c.Emit(raftspec.EventApply,
+			&raftspec.Applied{Entry: e.toSpec(), Conf: raftspec.Conf{Voters: e.Members}, Words: words})
 	}
 	n.commit = index
 }

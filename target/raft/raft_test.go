@@ -25,10 +25,8 @@ const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1
 func TestCorrect(t *testing.T) {
 	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges},
 		{Nodes: 5, Requests: 4, Changes: manyChanges}} {
-		result := enginetest.Explore(
-			t,
-			lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5},
-		)
+		result := enginetest.Explore(t,
+			lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
 		if f := result.First(); f != nil {
 			t.Fatalf("%+v: run %d: %s", c, f.Run, f.Finding)
 		}

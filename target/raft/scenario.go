@@ -15,11 +15,8 @@ import (
 // All filters but two are published. Ours adds these: 1 continues once it leads again, and no other node is elected
 // in its place.
 func ConfChange(ours bool) *Scenario {
-	removed3 := Value(
-		raftspec.EventApply,
-		"remove 3",
-		func(a *raftspec.Applied) bool { return string(a.Entry.Data) == "remove 3" },
-	)
+	removed3 := Value(raftspec.EventApply, "remove 3",
+		func(a *raftspec.Applied) bool { return string(a.Entry.Data) == "remove 3" })
 	return ConfChangeOn(Vote, Append, removed3, ours)
 }
 

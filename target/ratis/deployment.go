@@ -107,17 +107,12 @@ func (d *deployment) agree(ctx context.Context) error {
 	})
 	if err == nil && !agreed {
 		err = process.Inconclusive(
-			errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.StartTimeout, &last), wrong),
-		)
+			errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.StartTimeout, &last), wrong))
 	}
 	return errors.Join(
 		err,
-		d.Await(
-			ctx,
-			trace.AllNodes(d.options.Nodes),
-			d.options.StartTimeout,
-			func(context.Context, lockstep.Node) bool { return true },
-		),
+		d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.StartTimeout,
+			func(context.Context, lockstep.Node) bool { return true }),
 	)
 }
 
@@ -197,11 +192,7 @@ func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockste
 
 // until polls the states of all servers until enough accepts them, or for at most the timeout. It reports whether
 // enough accepted them.
-func (d *deployment) until(
-	ctx context.Context,
-	timeout time.Duration,
-	enough func([]State, error) bool,
-) (bool, error) {
+func (d *deployment) until(ctx context.Context, timeout time.Duration, enough func([]State, error) bool) (bool, error) {
 	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for limit.Err() == nil {
@@ -265,11 +256,8 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		func(states []State) bool { return answers(states) || d.whereabouts(ctx, out) },
 		func(states []State) bool { return leader(states) != 0 && differ(states) == "" },
 	} {
-		if _, err := d.until(
-			ctx,
-			d.options.Within,
-			func(states []State, err error) bool { return err == nil && promise(states) },
-		); err != nil {
+		if _, err := d.until(ctx, d.options.Within,
+			func(states []State, err error) bool { return err == nil && promise(states) }); err != nil {
 			return err
 		}
 	}

@@ -51,8 +51,7 @@ var bodies = []struct {
 		2,
 		bytes.Join(
 			[][]byte{msg(1), num(2, 7), msg(3, num(1, 6), num(2, 4)), msg(4, num(2, 5)), msg(4, num(2, 6)), num(5, 4)},
-			nil,
-		),
+			nil),
 		process.Packet{
 			Type:   "AppendEntries",
 			Tag:    trace.Tag{Phase: 7, Round: 2},

@@ -29,10 +29,8 @@ func TestRuns(t *testing.T) {
 		for _, version := range []string{"1.0.0", "3.3.0"} {
 			for _, transport := range []string{"grpc", "netty"} {
 				for _, control := range []string{byLog, byTime, byMessage} {
-					all = append(
-						all,
-						Cluster{Version: version, Transport: transport, Control: control, Warm: control != byTime},
-					)
+					all = append(all,
+						Cluster{Version: version, Transport: transport, Control: control, Warm: control != byTime})
 				}
 			}
 		}

@@ -76,15 +76,8 @@ func (s State) String() string {
 	if s.Leads {
 		role = roleLeader
 	}
-	return fmt.Sprintf(
-		"%s term=%d commit=%d applied=%d log from %d: %s",
-		role,
-		s.Term,
-		s.Commit,
-		s.Applied,
-		s.First,
-		strings.Join(s.Log, " "),
-	)
+	return fmt.Sprintf("%s term=%d commit=%d applied=%d log from %d: %s", role, s.Term, s.Commit, s.Applied, s.First,
+		strings.Join(s.Log, " "))
 }
 
 // End contains the final states of servers, by node-1.
@@ -123,24 +116,13 @@ func differ(states []State) string {
 	for i, s := range states[1:] {
 		first := states[0]
 		if s.First != first.First || len(s.Log) != len(first.Log) {
-			return fmt.Sprintf(
-				"server 1 has entries %d to %d, server %d has %d to %d",
-				first.First,
-				first.First+int64(len(first.Log))-1,
-				i+2,
-				s.First,
-				s.First+int64(len(s.Log))-1,
-			)
+			return fmt.Sprintf("server 1 has entries %d to %d, server %d has %d to %d", first.First,
+				first.First+int64(len(first.Log))-1, i+2, s.First, s.First+int64(len(s.Log))-1)
 		}
 		for k := range s.Log {
 			if s.Log[k] != first.Log[k] {
-				return fmt.Sprintf(
-					"at index %d server 1 has %s and server %d has %s",
-					first.First+int64(k),
-					first.Log[k],
-					i+2,
-					s.Log[k],
-				)
+				return fmt.Sprintf("at index %d server 1 has %s and server %d has %s", first.First+int64(k),
+					first.Log[k], i+2, s.Log[k])
 			}
 		}
 	}
@@ -153,14 +135,8 @@ func conflict(states []State) string {
 		for j, b := range states[:i] {
 			for at := max(a.First, b.First); at <= min(a.Applied, b.Applied, a.last(), b.last()); at++ {
 				if x, y := a.Log[at-a.First], b.Log[at-b.First]; x != y {
-					return fmt.Sprintf(
-						"at index %d server %d has applied %s and server %d has applied %s",
-						at,
-						j+1,
-						y,
-						i+1,
-						x,
-					)
+					return fmt.Sprintf("at index %d server %d has applied %s and server %d has applied %s", at, j+1, y,
+						i+1, x)
 				}
 			}
 		}
@@ -230,10 +206,7 @@ func unanswered(h *history) string {
 	case len(without) > 0:
 		return fmt.Sprintf(
 			"after all servers came back, there is no answer to request %s of %d; the client waits in %s",
-			strings.Join(without, ", "),
-			h.sent,
-			h.waits,
-		)
+			strings.Join(without, ", "), h.sent, h.waits)
 	case len(refused) > 0:
 		return "the client gave up: " + strings.Join(refused, "; ")
 	}

@@ -38,27 +38,15 @@ func TestProperties(t *testing.T) {
 	}{
 		"all is well":     {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
 		"no server leads": {[]lockstep.Event{end(follow, follow, follow)}, "leader", "no server leads"},
-		"the leader is behind": {[]lockstep.Event{end(
-			lead,
-			state("follower 4 4 1 0 1c5 3s7"),
-			follow,
-		)}, "leader", "no server leads"},
+		"the leader is behind": {[]lockstep.Event{end(lead, state("follower 4 4 1 0 1c5 3s7"),
+			follow)}, "leader", "no server leads"},
 		"two lead, one is behind": {[]lockstep.Event{end(lead, state("leader 4 4 1 0 1c5 3s7"), follow)}, "", ""},
-		"a log is shorter": {[]lockstep.Event{end(
-			lead,
-			follow,
-			state("follower 3 4 1 0 1c5"),
-		)}, "logs-agree", "server 1 has entries 0 to 1, server 3 has 0 to 0"},
-		"one has applied another": {[]lockstep.Event{end(
-			lead,
-			state("follower 3 4 1 0 1c5 2s7"),
-			follow,
-		)}, "applied-agree", "at index 1 server 1 has applied 3s7 and server 2 has applied 2s7"},
-		"a log has another entry": {[]lockstep.Event{end(
-			lead,
-			state("follower 3 4 0 0 1c5 2s7"),
-			follow,
-		)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
+		"a log is shorter": {[]lockstep.Event{end(lead, follow,
+			state("follower 3 4 1 0 1c5"))}, "logs-agree", "server 1 has entries 0 to 1, server 3 has 0 to 0"},
+		"one has applied another": {[]lockstep.Event{end(lead, state("follower 3 4 1 0 1c5 2s7"),
+			follow)}, "applied-agree", "at index 1 server 1 has applied 3s7 and server 2 has applied 2s7"},
+		"a log has another entry": {[]lockstep.Event{end(lead, state("follower 3 4 0 0 1c5 2s7"),
+			follow)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
 		"there is no answer": {[]lockstep.Event{
 			send(1),
 			send(2),

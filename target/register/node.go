@@ -65,14 +65,8 @@ func (n *node) Role() string { return n.role }
 
 // String summarizes the state.
 func (n *node) String() string {
-	return fmt.Sprintf(
-		"%s term=%d value=%d entry=%d commit=%d",
-		n.role,
-		n.term,
-		n.commit.value,
-		n.last.index,
-		n.commit.index,
-	)
+	return fmt.Sprintf("%s term=%d value=%d entry=%d commit=%d", n.role, n.term, n.commit.value, n.last.index,
+		n.commit.index)
 }
 
 // Start loads the durable state and waits for a leader.

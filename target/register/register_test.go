@@ -41,14 +41,8 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 			}
 			idle := unanswered[fmt.Sprintf("%s on %d", k.Name, nodes)]
 			if result.Verdict() != trace.Pass || (result.Checked[0].N == 0) != idle {
-				t.Errorf(
-					"%s on %d nodes: %v %v checked %v",
-					k.Name,
-					nodes,
-					result.Verdicts,
-					result.First(),
-					result.Checked,
-				)
+				t.Errorf("%s on %d nodes: %v %v checked %v", k.Name, nodes, result.Verdicts, result.First(),
+					result.Checked)
 			}
 		}
 	}

@@ -67,12 +67,7 @@ func TestShortestViolation(t *testing.T) {
 	}
 	t.Logf(
 		"%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
-		len(result.Failures),
-		result.Runs,
-		best[0],
-		best[1],
-		best[2],
-	)
+		len(result.Failures), result.Runs, best[0], best[1], best[2])
 	if best != shortest {
 		t.Errorf("shortest violation %v, want %v", best, shortest)
 	}
@@ -143,10 +138,8 @@ func TestFig3(t *testing.T) {
 		bug  bool
 		want trace.Verdict
 	}{{true, trace.Fail}, {false, trace.Pass}} {
-		result, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1},
-		)
+		result, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1})
 		if err != nil || result.Verdict() != c.want {
 			t.Fatalf("bug %v: %v, %v", c.bug, result.Verdict(), err)
 		}
@@ -180,10 +173,8 @@ func TestCorrectProtocol(t *testing.T) {
 			if k.Name == "partition" && c.Nodes == 1 { // there is nothing to divide
 				continue
 			}
-			result, err := lockstep.Explore(
-				context.Background(),
-				lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)},
-			)
+			result, err := lockstep.Explore(context.Background(),
+				lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)})
 			if err != nil || result.Verdict() != trace.Pass {
 				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
 			}
@@ -197,10 +188,8 @@ func TestCorrectProtocol(t *testing.T) {
 // The bug shows on more nodes and with clients, too.
 func TestBugElsewhere(t *testing.T) {
 	for _, c := range []smr.Cluster{{Nodes: 4, Bug: true}, {Nodes: 5, Bug: true}, {Nodes: 3, Bug: true, Requests: 8}} {
-		result, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000},
-		)
+		result, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000})
 		if err != nil || result.First() == nil {
 			t.Errorf("%+v: nothing found, %v", c, err)
 		}

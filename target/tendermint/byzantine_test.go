@@ -106,16 +106,8 @@ func measureByzantine(t *testing.T, k, nodes int, seed uint64) {
 	}
 	result := explore(t, plan)
 	first := result.First()
-	fmt.Printf(
-		"%s, %d of %d Byzantine, seed %d: %v %v, checked %v",
-		Version(),
-		k,
-		nodes,
-		seed,
-		result.Verdicts,
-		result.Reasons,
-		result.Checked,
-	)
+	fmt.Printf("%s, %d of %d Byzantine, seed %d: %v %v, checked %v", Version(), k, nodes, seed, result.Verdicts,
+		result.Reasons, result.Checked)
 	if first != nil {
 		fmt.Printf("; run %d, %d of %d: %s", first.Run+1, first.Failed, first.Repeated, first.Finding)
 	}

@@ -108,11 +108,8 @@ func (c Cluster) check() error {
 		return err
 	}
 	if c.Power > 0 && !c.Files {
-		return fmt.Errorf(
-			"%s: power is %v, which needs files=true: without files a power failure takes nothing",
-			libraryName,
-			c.Power,
-		)
+		return fmt.Errorf("%s: power is %v, which needs files=true: without files a power failure takes nothing",
+			libraryName, c.Power)
 	}
 	return nil
 }

@@ -73,29 +73,12 @@ func TestFirst(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 		}
-		t.Log(
-			walk,
-			result.Steps,
-			result.Messages,
-			commits,
-			after,
-			incarnations,
-			torn,
-			result.Verdicts,
-			result.Reasons,
-			result.Checked,
-		)
+		t.Log(walk, result.Steps, result.Messages, commits, after, incarnations, torn, result.Verdicts, result.Reasons,
+			result.Checked)
 		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 &&
 			(after == 0 || incarnations < 2 || torn == 0) {
-			t.Errorf(
-				"%d commits, %d of them after a crash, %d incarnations, %d torn logs; %v %v",
-				commits,
-				after,
-				incarnations,
-				torn,
-				result.Verdicts,
-				result.Reasons,
-			)
+			t.Errorf("%d commits, %d of them after a crash, %d incarnations, %d torn logs; %v %v", commits, after,
+				incarnations, torn, result.Verdicts, result.Reasons)
 		}
 	}
 }

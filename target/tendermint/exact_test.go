@@ -30,10 +30,8 @@ func TestExactly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows = append(
-				rows,
-				processes.Row{Name: fmt.Sprintf("%s Byzantine nodes=%v", p.Strategy, p.Scenario != nil), Outcomes: d},
-			)
+			rows = append(rows,
+				processes.Row{Name: fmt.Sprintf("%s Byzantine nodes=%v", p.Strategy, p.Scenario != nil), Outcomes: d})
 		}
 		return rows
 	})

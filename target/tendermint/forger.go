@@ -104,11 +104,8 @@ func (f Forger) Other(part *Message) (*Message, error) {
 		return nil, fmt.Errorf("%s: %s is not a block part", libraryName, part.Kind)
 	}
 	if d.Part.Proof.Total > 1 {
-		return nil, fmt.Errorf(
-			"%s: the block has %d parts, another can be made of one part only",
-			libraryName,
-			d.Part.Proof.Total,
-		)
+		return nil, fmt.Errorf("%s: the block has %d parts, another can be made of one part only", libraryName,
+			d.Part.Proof.Total)
 	}
 	id, other, err := otherBlock(d.Part)
 	if err != nil {

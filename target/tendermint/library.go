@@ -57,10 +57,8 @@ func (r *replica) assemble(app *application, chain, proofs kvDB, gen *genesisDoc
 func genesis(keys []privKey) *genesisDoc {
 	gen := &genesisDoc{GenesisTime: began(), ChainID: chainID, ConsensusParams: defaultParams()}
 	for _, k := range keys {
-		gen.Validators = append(
-			gen.Validators,
-			genesisValidator{Address: k.PubKey().Address(), PubKey: k.PubKey(), Power: 10},
-		)
+		gen.Validators = append(gen.Validators,
+			genesisValidator{Address: k.PubKey().Address(), PubKey: k.PubKey(), Power: 10})
 	}
 	if err := gen.ValidateAndComplete(); err != nil {
 		panic(err) // the application is the adapter's own

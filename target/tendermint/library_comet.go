@@ -96,10 +96,8 @@ func newConns(app *application) appConns {
 }
 
 func newSwitch(key privKey) *p2pSwitch {
-	return p2p.NewSwitch(
-		config.DefaultP2PConfig(),
-		p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()),
-	)
+	return p2p.NewSwitch(config.DefaultP2PConfig(),
+		p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
 }
 
 func partsOf(b *block) (*types.PartSet, error) {

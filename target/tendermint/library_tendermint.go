@@ -116,8 +116,6 @@ func newConns(app *application) appConns       { return proxy.NewAppConns(proxy.
 func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(c) }
 
 func newSwitch(key privKey) *p2pSwitch {
-	return p2p.NewSwitch(
-		config.DefaultP2PConfig(),
-		p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()),
-	)
+	return p2p.NewSwitch(config.DefaultP2PConfig(),
+		p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
 }

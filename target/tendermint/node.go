@@ -291,10 +291,8 @@ func (p *publisher) PublishEventNewBlock(b newBlock) error {
 	r.node.Emit(EventCommit, c)
 	for _, e := range evidenceOf(b.Block) {
 		if d, ok := e.(*duplicateVotes); ok {
-			r.node.Emit(
-				EventEvidence,
-				&Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)},
-			)
+			r.node.Emit(EventEvidence,
+				&Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)})
 		}
 	}
 	return nil

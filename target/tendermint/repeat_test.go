@@ -13,11 +13,8 @@ import (
 func TestRepetition(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 20, Wait: 2, Steps: 300},
 		strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 300}} {
-		r, err := bubble.Repetition(
-			t.Context(),
-			lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Safety, Seed: 7},
-			8,
-		)
+		r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Safety, Seed: 7},
+			8)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -311,16 +311,8 @@ func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bo
 				other = block
 			}
 		}
-		m.check(
-			OneVote,
-			other == "",
-			e.Node,
-			"validator %d signed the %s %s after one for %s",
-			e.Node,
-			e.Type,
-			v,
-			other,
-		)
+		m.check(OneVote, other == "", e.Node, "validator %d signed the %s %s after one for %s", e.Node, e.Type, v,
+			other)
 		m.locking(run, e.Node, a, v.Block)
 	}
 	m.enter(m.signed, a, v.Block, e.Node)
@@ -339,16 +331,8 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	if a.precommit {
-		m.check(
-			Locking,
-			m.polka(run, a.height, a.round, block),
-			n,
-			"validator %d precommitted %s in %d/%d without a polka",
-			n,
-			block,
-			a.height,
-			a.round,
-		)
+		m.check(Locking, m.polka(run, a.height, a.round, block), n,
+			"validator %d precommitted %s in %d/%d without a polka", n, block, a.height, a.round)
 		return
 	}
 	locked, round := m.lockOf(n, a)
@@ -364,30 +348,12 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
 		}
 	}
-	m.check(
-		Locking,
-		weak || strict,
-		n,
-		"validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it",
-		n,
-		locked,
-		round,
-		block,
-		a.height,
-		a.round,
-	)
-	m.check(
-		StrictLocking,
-		strict,
-		n,
-		"validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that",
-		n,
-		locked,
-		round,
-		block,
-		a.height,
-		a.round,
-	)
+	m.check(Locking, weak || strict, n,
+		"validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it", n, locked, round,
+		block, a.height, a.round)
+	m.check(StrictLocking, strict, n,
+		"validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that", n, locked, round,
+		block, a.height, a.round)
 }
 
 // lockOf is the block that a validator precommitted last before a round, according to its signatures.
@@ -409,23 +375,11 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		return
 	}
 	m.check(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which no validator proposed", n, c)
-	m.check(
-		Quorum,
-		3*c.Signers.Len() > 2*m.nodes,
-		n,
-		"validator %d decided %s, which is not more than two thirds",
-		n,
-		c,
-	)
+	m.check(Quorum, 3*c.Signers.Len() > 2*m.nodes, n, "validator %d decided %s, which is not more than two thirds", n,
+		c)
 	honest := c.Signers &^ run.Byzantine()
-	m.check(
-		Quorum,
-		honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0,
-		n,
-		"validator %d decided %s, but not all of these signed that",
-		n,
-		c,
-	)
+	m.check(Quorum, honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0, n,
+		"validator %d decided %s, but not all of these signed that", n, c)
 	if m.decided[c.Height] == nil {
 		m.decided[c.Height] = map[lockstep.Node]*Commit{}
 	}
@@ -436,28 +390,11 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		}
 		if d.Block != c.Block {
 			guilty := m.guilty(c.Height)
-			m.check(
-				Accountability,
-				3*guilty.Len() > m.nodes,
-				n,
-				"validators %d and %d decided %s and %s, and the votes prove only %s guilty",
-				other,
-				n,
-				d,
-				c,
-				guilty,
-			)
+			m.check(Accountability, 3*guilty.Len() > m.nodes, n,
+				"validators %d and %d decided %s and %s, and the votes prove only %s guilty", other, n, d, c, guilty)
 		}
-		m.check(
-			Agreement,
-			d.Block == c.Block,
-			n,
-			"validator %d decided %s, and validator %d had decided %s",
-			n,
-			c,
-			other,
-			d,
-		)
+		m.check(Agreement, d.Block == c.Block, n, "validator %d decided %s, and validator %d had decided %s", n, c,
+			other, d)
 	}
 	m.decided[c.Height][n] = c
 }
@@ -563,25 +500,12 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		moved, took := m.height[n] > m.began[n], time.Duration(run.Now()-m.since)
 		switch {
 		case halted && long:
-			m.check(
-				Liveness,
-				false,
-				n,
-				"no validator has decided anything in %v without faults: %s",
-				took,
-				strings.Join(places, ", "),
-			)
+			m.check(Liveness, false, n, "no validator has decided anything in %v without faults: %s", took,
+				strings.Join(places, ", "))
 		case moved || long:
-			m.check(
-				Liveness,
-				moved,
-				n,
-				"validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d",
-				n,
-				took,
-				m.is[n].Height,
-				slices.Max(m.height),
-			)
+			m.check(Liveness, moved, n,
+				"validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n,
+				took, m.is[n].Height, slices.Max(m.height))
 		}
 	}
 }

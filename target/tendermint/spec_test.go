@@ -80,10 +80,8 @@ func proposes(n lockstep.Node, height int64, round int32, block string) lockstep
 // vote are votes of the same kind by each of the validators.
 func vote(kind string, height int64, round int32, block string, by ...lockstep.Node) (list []lockstep.Event) {
 	for _, n := range by {
-		list = append(
-			list,
-			lockstep.Event{Type: kind, Node: n, Value: &Vote{Height: height, Round: round, Block: block, By: n}},
-		)
+		list = append(list,
+			lockstep.Event{Type: kind, Node: n, Value: &Vote{Height: height, Round: round, Block: block, By: n}})
 	}
 	return list
 }
@@ -110,11 +108,8 @@ func joined(parts ...any) (list []lockstep.Event) {
 
 // height is a correct height, decided by all validators except those in without.
 func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
-	list := joined(
-		proposes(1, h, 0, block),
-		vote(EventPrevote, h, 0, block, 1, 2, 3, 4),
-		vote(EventPrecommit, h, 0, block, 1, 2, 3, 4),
-	)
+	list := joined(proposes(1, h, 0, block), vote(EventPrevote, h, 0, block, 1, 2, 3, 4),
+		vote(EventPrecommit, h, 0, block, 1, 2, 3, 4))
 	for n := range (trace.AllNodes(4) &^ trace.NodesOf(without...)).All() {
 		list = append(list, decides(n, h, block, 1, 2, 3, 4))
 	}
@@ -123,17 +118,10 @@ func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
 
 // Each property fails on a run with one violation, and holds on a similar, correct run.
 func TestSpecCanFail(t *testing.T) {
-	begin := joined(
-		proposes(1, 1, 0, "A"),
-		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
-		vote(EventPrecommit, 1, 0, "A", 1, 2, 3),
-	)
-	lock := joined(
-		proposes(1, 1, 0, "A"),
-		proposes(2, 1, 2, "B"),
-		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
-		vote(EventPrecommit, 1, 0, "A", 1),
-	)
+	begin := joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1, 2, 3))
+	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 2, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1))
 	for _, c := range []struct {
 		name        string
 		p           Property
@@ -168,12 +156,8 @@ func TestSpecCanFail(t *testing.T) {
 
 // The events that unlock a validator, by the rule of the library and by the published one.
 func TestUnlocking(t *testing.T) {
-	lock := joined(
-		proposes(1, 1, 0, "A"),
-		proposes(2, 1, 1, "B"),
-		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
-		vote(EventPrecommit, 1, 0, "A", 1),
-	)
+	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 1, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1))
 	against := vote(EventPrevote, 1, 2, "B", 1)
 	for _, c := range []struct {
 		name   string

@@ -37,15 +37,8 @@ const sessionTimeout = 5 * time.Minute
 func newClient(number int, server string) (*client, error) {
 	c := &client{number: number, server: server}
 	c.ctx, c.quit = context.WithCancel(context.Background())
-	conn, _, err := zk.Connect(
-		[]string{server},
-		sessionTimeout,
-		zk.WithHostProvider(c),
-		zk.WithDialer(c.dial),
-		zk.WithLogger(silent{}),
-		zk.WithLogInfo(false),
-		zk.WithEventCallback(func(zk.Event) {}),
-	)
+	conn, _, err := zk.Connect([]string{server}, sessionTimeout, zk.WithHostProvider(c), zk.WithDialer(c.dial),
+		zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithEventCallback(func(zk.Event) {}))
 	c.conn = conn
 	return c, err
 }

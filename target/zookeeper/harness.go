@@ -58,16 +58,12 @@ func Parse(text string) (Harness, error) {
 			h = append(h, Act{})
 			continue
 		case m == nil:
-			return nil, fmt.Errorf(
-				"%q is no step of a harness: it is empty, or like 2:k0=101, or like 2:k1=0?k0=101",
-				part,
-			)
+			return nil, fmt.Errorf("%q is no step of a harness: it is empty, or like 2:k0=101, or like 2:k1=0?k0=101",
+				part)
 		}
 		number := func(i int) int { n, _ := strconv.Atoi(m[i]); return n }
-		h = append(
-			h,
-			Act{Node: number(1), Key: number(4), Value: number(5), If: m[2] != "", Other: number(2), Has: number(3)},
-		)
+		h = append(h,
+			Act{Node: number(1), Key: number(4), Value: number(5), If: m[2] != "", Other: number(2), Has: number(3)})
 	}
 	return h, nil
 }

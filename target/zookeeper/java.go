@@ -105,14 +105,8 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	}
 	var b strings.Builder
 	host, port, _ := strings.Cut(d.client[n-1], ":")
-	fmt.Fprintf(
-		&b,
-		"tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n",
-		d.options.Tick.Milliseconds(),
-		data,
-		port,
-		host,
-	)
+	fmt.Fprintf(&b, "tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n",
+		d.options.Tick.Milliseconds(), data, port, host)
 	b.WriteString("4lw.commands.whitelist=*\nadmin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=600000\n")
 	for m := range d.options.Nodes {
 		quorum, election := d.quorum[n-1][m], d.election[n-1][m]
@@ -166,13 +160,8 @@ func (d *deployment) wire() error {
 			if err := zab.Early(election[j], leading); err != nil { // a refused follower pauses for a second
 				return err
 			}
-			votes, err := d.Network.Link(
-				from,
-				to,
-				d.election[i][j],
-				election[j],
-				func(near, far io.ReadWriter) error { return introduce(near, far) },
-			)
+			votes, err := d.Network.Link(from, to, d.election[i][j], election[j],
+				func(near, far io.ReadWriter) error { return introduce(near, far) })
 			if err != nil {
 				return err
 			}

@@ -342,18 +342,15 @@ func (e *ensemble) serve(out *lockstep.Outbox) {
 			client := e.seats[n]
 			e.served[n] = p.up && e.seen[client] <= p.last
 			if p.up && !e.served[n] {
-				so = append(
-					so,
-					&Refusal{Node: lockstep.Node(n + 1), Client: client + 1, Seen: e.seen[client], Line: "seen"},
-				)
+				so = append(so,
+					&Refusal{Node: lockstep.Node(n + 1), Client: client + 1, Seen: e.seen[client], Line: "seen"})
 			}
 		}
 		if len(so) == before {
 			return
 		}
 		next, can := e.seats.without(
-			func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) },
-		)
+			func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
 		if e.seats = next; !can {
 			drop := &Dropped{so, has}
 			out.Event(lockstep.Event{Type: EventDropped, Text: drop.String(), Value: drop})

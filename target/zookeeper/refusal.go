@@ -78,12 +78,8 @@ func (d *Dropped) String() string {
 	}
 	slices.Sort(seen)
 	slices.Sort(why)
-	return fmt.Sprintf(
-		"a client is left over: %s; %s; %s",
-		strings.Join(has, ", "),
-		strings.Join(slices.Compact(seen), ", "),
-		strings.Join(why, "; "),
-	)
+	return fmt.Sprintf("a client is left over: %s; %s; %s", strings.Join(has, ", "),
+		strings.Join(slices.Compact(seen), ", "), strings.Join(why, "; "))
 }
 
 var refusing = regexp.MustCompile(`Refusing session.* as it has seen zxid (0x[0-9a-f]+) our last zxid is 0x[0-9a-f]+`)
@@ -195,12 +191,8 @@ func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockst
 			return d.renew(refusals, out)
 		}
 		d.seat(next)
-		if err := d.Await(
-			ctx,
-			all,
-			d.StartTimeout,
-			func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) },
-		); err != nil {
+		if err := d.Await(ctx, all, d.StartTimeout,
+			func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) }); err != nil {
 			return err
 		}
 	}

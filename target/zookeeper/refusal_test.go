@@ -281,12 +281,8 @@ func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 					if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
 						return err
 					}
-					return d.Await(
-						ctx,
-						all,
-						time.Minute,
-						func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() },
-					)
+					return d.Await(ctx, all, time.Minute,
+						func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() })
 				},
 			}, nil
 		},

@@ -17,25 +17,15 @@ type Away struct{ Start, Request lockstep.Nodes }
 
 // Scenarios are the runs described in bug reports, with the harness of each.
 var Scenarios = []target.Scenario{
-	scheduled(
-		"ZOOKEEPER-2832",
-		"servers diverge: what only a leader without followers had logged is never taken back (3.4.9)",
-		Div,
-		Schedule2832,
-	),
-	scheduled(
-		"divergence",
-		"servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)",
-		Div,
-		ScheduleDivergence,
-	),
+	scheduled("ZOOKEEPER-2832",
+		"servers diverge: what only a leader without followers had logged is never taken back (3.4.9)", Div,
+		Schedule2832),
+	scheduled("divergence",
+		"servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)", Div,
+		ScheduleDivergence),
 	scheduled("ZOOKEEPER-3875", "a state that no order of the writes explains (3.5.8)", Sc, Schedule3875),
-	scheduled(
-		"client-dropped",
-		"a client is left over: two have seen epochs of which nothing was logged",
-		Seen,
-		ScheduleDropped,
-	),
+	scheduled("client-dropped", "a client is left over: two have seen epochs of which nothing was logged", Seen,
+		ScheduleDropped),
 	{
 		Name:  "baseline",
 		Help:  "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average",
@@ -97,11 +87,8 @@ func Schedule(name string, away ...Away) *Scenario {
 			}
 		}))
 	sc.If(Did(trace.Wait)).Named("time passes").Then(passed.Incr())
-	sc.If(
-		Did(trace.Crash),
-		passed.Ge(2*len(away)),
-		Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 }),
-	).
+	sc.If(Did(trace.Crash), passed.Ge(2*len(away)),
+		Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).
 		Named("the end").
 		Then(Finish())
 	return sc

@@ -30,10 +30,8 @@ func (d Data) String() string {
 var Properties = spec.All(Equal, Sequential, Returns)
 
 // Equal is the guarantee that after settling all servers have the same data.
-var Equal = spec.New(
-	"equal-data",
-	func(info lockstep.Info) *equal { return &equal{has: make([]Data, info.Nodes), nodes: info.Nodes} },
-)
+var Equal = spec.New("equal-data",
+	func(info lockstep.Info) *equal { return &equal{has: make([]Data, info.Nodes), nodes: info.Nodes} })
 
 type equal struct {
 	has     []Data
@@ -65,12 +63,8 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	for i, d := range q.has {
 		if d != q.has[0] {
 			return &lockstep.Finding{
-				Text: fmt.Sprintf(
-					"after all servers came back, server 1 has %s and server %d has %s",
-					q.has[0],
-					i+1,
-					d,
-				),
+				Text: fmt.Sprintf("after all servers came back, server 1 has %s and server %d has %s", q.has[0], i+1,
+					d),
 			}
 		}
 	}

@@ -11,12 +11,8 @@ const Settle = 9
 
 // Targets is ZooKeeper.
 var Targets = []target.Target{
-	target.Of(
-		"zookeeper",
-		"ZooKeeper, unmodified servers in processes, behind proxies",
-		target.Fill(Cluster{}),
-		Properties,
-	).
+	target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", target.Fill(Cluster{}),
+		Properties).
 		Explored("uniform:period=2,isolations=4,rounds=0,by=restart").
 		Settled(Settle).
 		WithStepTimeout(10 * time.Minute).

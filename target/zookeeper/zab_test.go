@@ -91,10 +91,8 @@ func words(packets []process.Packet) string {
 }
 
 func TestElection(t *testing.T) {
-	stream := bytes.Join(
-		[][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)},
-		nil,
-	)
+	stream := bytes.Join([][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)},
+		nil)
 	want := "Notification LOOKING leader=3 zxid=0x100000002 round=4 {4096 0};Notification LEADING leader=-1 " +
 		"zxid=0x0 round=-1 {0 0};Notification 9 leader=1 zxid=0x0 round=1 {0 0}"
 	for piece := range len(stream) {
@@ -130,12 +128,8 @@ func FuzzDecoders(f *testing.F) {
 }
 
 // follow passes a stream to a decoder of a protocol in pieces.
-func follow(
-	t *testing.T,
-	protocol process.Protocol,
-	stream []byte,
-	piece int,
-) (packets []process.Packet, rest int, wrong error) {
+func follow(t *testing.T, protocol process.Protocol, stream []byte,
+	piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := protocol()
 	return servertest.Follow(t, d, stream, piece)
@@ -167,14 +161,8 @@ func TestHeldProposal(t *testing.T) {
 	sent, delivered, acknowledged, done := place(tr, "PROPOSAL")
 	if sent < 0 || delivered <= sent+1 || acknowledged < delivered || done < acknowledged ||
 		tr.Outcome.Verdict != trace.Pass {
-		t.Errorf(
-			"sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v",
-			sent,
-			delivered,
-			acknowledged,
-			done,
-			tr.Outcome,
-		)
+		t.Errorf("sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v", sent, delivered, acknowledged,
+			done, tr.Outcome)
 	}
 }
 

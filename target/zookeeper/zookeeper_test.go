@@ -30,8 +30,7 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 		t.Fatal(err)
 	}
 	system, err := Targets[0].Build(
-		append(sc.Set, "version="+version, "start-timeout=5m", "refusal=3s", fmt.Sprint("warm=", warm)),
-	)
+		append(sc.Set, "version="+version, "start-timeout=5m", "refusal=3s", fmt.Sprint("warm=", warm)))
 	if err != nil {
 		t.Fatal(err)
 	}

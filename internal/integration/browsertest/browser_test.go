@@ -52,10 +52,8 @@ func visit(t *testing.T, width, height int, url string) *browser {
 	tier.OnlyFull(t, "NOT TESTED: it opens pages in a browser")
 	program := chromium()
 	if program == "" {
-		outside.Missing(
-			t,
-			"CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)",
-		)
+		outside.Missing(t,
+			"CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // t.Context ends before the last check
 	t.Cleanup(cancel)
@@ -165,11 +163,8 @@ func eval[T any](t *testing.T, b *browser, expression string) T {
 // count returns the number of visible elements that match a selector.
 func count(t *testing.T, b *browser, selector string) int {
 	t.Helper()
-	return eval[int](
-		t,
-		b,
-		fmt.Sprintf("[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length", selector),
-	)
+	return eval[int](t, b,
+		fmt.Sprintf("[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length", selector))
 }
 
 // text returns the text of the first element that matches.

@@ -24,10 +24,8 @@ func made() (*campaign.Campaign, error) {
 		Rerun:   "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
 	}
 	plan.Progress = func(r *lockstep.Result) {
-		c.Curve = append(
-			c.Curve,
-			campaign.Sample{Runs: r.Runs, States: r.States, Schedules: r.Schedules, Findings: campaign.Findings(r)},
-		)
+		c.Curve = append(c.Curve,
+			campaign.Sample{Runs: r.Runs, States: r.States, Schedules: r.Schedules, Findings: campaign.Findings(r)})
 	}
 	start := time.Now()
 	var err error
@@ -40,11 +38,8 @@ func made() (*campaign.Campaign, error) {
 		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace})
 	}
 	c.Groups = campaign.GroupFindings(found)
-	m, err := lockstepform.Measure(
-		context.Background(),
-		lockstep.Plan{System: plan.System, Strategy: strategy.DefaultWalk},
-		200,
-	)
+	m, err := lockstepform.Measure(context.Background(),
+		lockstep.Plan{System: plan.System, Strategy: strategy.DefaultWalk}, 200)
 	if err == nil {
 		c.Closure = m.Types
 	}
@@ -83,11 +78,8 @@ func TestComparePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, 1120, 700, func(b *bytes.Buffer) error {
-		return campaign.ComparePage(
-			b,
-			result,
-			"lockstep compare smr-bug --strategies uniform,lossy,walk,baseline --runs 20000 --seed 100",
-		)
+		return campaign.ComparePage(b, result,
+			"lockstep compare smr-bug --strategies uniform,lossy,walk,baseline --runs 20000 --seed 100")
 	})
 	if got := count(t, b, "#compared tbody tr"); got != 4 {
 		t.Errorf("%d strategies compared", got)

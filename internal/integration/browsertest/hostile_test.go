@@ -47,11 +47,8 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	run.Outcome.Finding = &finding
 	run.Header.Target, run.Header.Strategy, run.Header.Shrunk = hostile[3], hostile[4], hostile[5]
 	b := open(t, 1200, 800, func(b *bytes.Buffer) error {
-		return report.Page(
-			b,
-			report.Views{Found: &run, Lockstep: &run},
-			report.PageOptions{Title: hostile[1], Note: hostile[2], Replay: hostile[4], Properties: hostile},
-		)
+		return report.Page(b, report.Views{Found: &run, Lockstep: &run},
+			report.PageOptions{Title: hostile[1], Note: hostile[2], Replay: hostile[4], Properties: hostile})
 	})
 	b.do(t, chromedp.Click(chromedp.CSS("#view-lockstep .cell rect"), chromedp.NodeVisible), chromedp.KeyEvent("1"))
 	check := eval[string](

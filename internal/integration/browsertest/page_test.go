@@ -236,11 +236,8 @@ func TestDarkPrintAndTable(t *testing.T) {
 func longRun(b *bytes.Buffer) error {
 	s := strategy.DefaultWalk
 	s.Steps, s.Drop = 1000, 0
-	t, err := lockstep.Record(
-		context.Background(),
-		lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3},
-		0,
-	)
+	t, err := lockstep.Record(context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3}, 0)
 	if err != nil {
 		return err
 	}

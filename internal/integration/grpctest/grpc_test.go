@@ -91,11 +91,8 @@ func TestGRPC(t *testing.T) {
 	}
 	happened := map[string]int{}
 	count := func(event string) lockstep.Spec {
-		return spec.OnEvent(
-			event,
-			event,
-			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { happened[event]++; return nil },
-		)
+		return spec.OnEvent(event, event,
+			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { happened[event]++; return nil })
 	}
 	walk := strategy.Walk{Deliver: 40, Wait: 15, Drop: 1, Cut: 1, Heal: 3, Crash: 1, Restart: 3, Steps: 500}
 	plan := lockstep.Plan{

@@ -32,10 +32,8 @@ var masks = [][2]string{
 // Afterwards the test runs the recipes for CI and builds other programs.
 func TestInstall(t *testing.T) {
 	if os.Getenv(variable) == "" {
-		t.Skipf(
-			"SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)",
-			variable,
-		)
+		t.Skipf("SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)",
+			variable)
 	}
 	outside.Programs(t, "go", "git", "sh")
 	proxy := t.TempDir()

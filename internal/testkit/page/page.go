@@ -108,11 +108,8 @@ func (r *Reader) Follow(t testing.TB, file string) {
 		}
 		return
 	}
-	t.Errorf(
-		"%s shows something else than is printed (-rewrite fixes it):\n%s",
-		file,
-		cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")),
-	)
+	t.Errorf("%s shows something else than is printed (-rewrite fixes it):\n%s", file,
+		cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")))
 }
 
 // do performs the action of a block and returns the block's expected text.

@@ -38,11 +38,7 @@ func Section(t testing.TB, file, name string, write func(io.Writer) error) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf(
-			"%s shows something else as its %s (-rewrite fixes it):\n%s",
-			file,
-			name,
-			cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")),
-		)
+		t.Errorf("%s shows something else as its %s (-rewrite fixes it):\n%s", file, name,
+			cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")))
 	}
 }

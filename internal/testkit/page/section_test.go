@@ -31,12 +31,8 @@ func TestSection(t *testing.T) {
 		done := make(chan struct{})
 		go func() { // because a fatal failure ends its goroutine
 			defer close(done)
-			Section(
-				inner,
-				file,
-				"table",
-				func(w io.Writer) error { _, err := io.WriteString(w, "| 1 |\n"); return err },
-			)
+			Section(inner, file, "table",
+				func(w io.Writer) error { _, err := io.WriteString(w, "| 1 |\n"); return err })
 		}()
 		if <-done; inner.failed != c.fails {
 			t.Errorf("%s: failed is %v", c.what, inner.failed)

@@ -15,12 +15,8 @@ import (
 
 // Follow gives a stream to a decoder in pieces, until the stream ends or the decoder fails. It returns the packets that
 // have a type, and the number of bytes left.
-func Follow(
-	t testing.TB,
-	d process.Decoder,
-	stream []byte,
-	piece int,
-) (packets []process.Packet, rest int, wrong error) {
+func Follow(t testing.TB, d process.Decoder, stream []byte,
+	piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	have := []byte{}
 	for len(stream) > 0 {

@@ -57,10 +57,8 @@ func TestStore(t *testing.T) {
 		Limits:   remote.Limits{Timeout: time.Minute},
 		Command:  func(lockstep.Node, string) *exec.Cmd { return exec.Command(os.Args[0]) },
 	}
-	result, err := lockstep.Explore(
-		t.Context(),
-		lockstep.Plan{System: system, Spec: seen, Strategy: strategy.DefaultWalk, Runs: 50, Workers: 1},
-	)
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: system, Spec: seen, Strategy: strategy.DefaultWalk, Runs: 50, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

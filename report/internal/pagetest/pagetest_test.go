@@ -17,10 +17,8 @@ func TestTagsSeeWhatBreaksOut(t *testing.T) {
 		fine := len(scripts) <= 1
 		for _, one := range list {
 			fine = fine &&
-				slices.Contains(
-					[]pagetest.Tag{{"p", "class"}, {"p", ""}, {"/p", ""}, {"script", ""}, {"/script", ""}},
-					one,
-				)
+				slices.Contains([]pagetest.Tag{{"p", "class"}, {"p", ""}, {"/p", ""}, {"script", ""}, {"/script", ""}},
+					one)
 		}
 		if fine {
 			t.Errorf("%s passed as %v", page, fmt.Sprint(list))

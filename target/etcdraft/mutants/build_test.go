@@ -49,21 +49,8 @@ func guided(t *testing.T, program string) {
 	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges",
 		"pending-change-forgotten": "PendingChange"} {
 		for _, on := range []string{"", mutant} {
-			out, err := campaign(
-				program,
-				on,
-				"--scenario",
-				scenario,
-				"--runs",
-				"30",
-				"--seed",
-				"1",
-				"--settle",
-				"0",
-				"--no-shrink",
-				"--out",
-				t.TempDir(),
-			)
+			out, err := campaign(program, on, "--scenario", scenario, "--runs", "30", "--seed", "1", "--settle", "0",
+				"--no-shrink", "--out", t.TempDir())
 			if found := strings.Contains(out, `"verdict":"fail"`); found != (on != "") {
 				t.Errorf("%s on %q: %v: %s", scenario, on, err, out[:min(len(out), 2000)])
 			}
@@ -96,12 +83,8 @@ func inert(t *testing.T, program, plain string) {
 			digests[i] = report.Digest
 		}
 		if digests[0] != digests[1] {
-			t.Errorf(
-				"workload %s: digest %s with the mutants switched off, %s without them",
-				m.Load.Name,
-				digests[0],
-				digests[1],
-			)
+			t.Errorf("workload %s: digest %s with the mutants switched off, %s without them", m.Load.Name, digests[0],
+				digests[1])
 		}
 	}
 }
@@ -119,10 +102,7 @@ func killed(t *testing.T, program string) {
 		Steps:      300,
 		Seed:       1,
 		Out:        t.TempDir(),
-	}.Run(
-		t.Context(),
-		list,
-	)
+	}.Run(t.Context(), list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,16 +133,8 @@ func replayed(t *testing.T, program, plain string) {
 		out, errs, err := mutantstest.Run(c.program, c.mutant, "replay", traces[0])
 		exit := (*exec.ExitError)(nil)
 		if !errors.As(err, &exit) || exit.ExitCode() != c.code || !strings.Contains(out+errs, c.says) {
-			t.Errorf(
-				"%s with %s: %v, want status %d and %q: %s%s",
-				filepath.Base(c.program),
-				c.mutant,
-				err,
-				c.code,
-				c.says,
-				out,
-				errs,
-			)
+			t.Errorf("%s with %s: %v, want status %d and %q: %s%s", filepath.Base(c.program), c.mutant, err, c.code,
+				c.says, out, errs)
 		}
 	}
 }

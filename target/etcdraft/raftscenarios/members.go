@@ -14,11 +14,8 @@ import (
 // ConfChangeLibrary is ConfChangeBug on etcd's raft. A change takes effect there when a node applies it. Node 3
 // therefore cannot be removed without 3 or 1: the scenario never reaches the state after that.
 func ConfChangeLibrary() *Scenario {
-	removed3 := Value(
-		raftspec.EventApply,
-		"remove 3",
-		func(a *raftspec.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) },
-	)
+	removed3 := Value(raftspec.EventApply, "remove 3",
+		func(a *raftspec.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) })
 	return raft.ConfChangeOn("MsgVote", "MsgApp", removed3, true)
 }
 

@@ -76,8 +76,7 @@ func LivenessNoCQ(bool) *Scenario {
 		Then(SetBody(newest, "its term", func(m etcdraft.Message) uint64 { return m.Term }), Continue())
 	sc.If(stale).Named("count heartbeats of an older leader").Aside().Then(Count("stale").Incr(), Continue())
 	return sc.Use(
-		BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}),
-	)
+		BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}))
 }
 
 // Timeout is the virtual time in which NoLiveness expects a commit: fifty times the election timeout.
@@ -155,11 +154,8 @@ func DropFVotes(bool) *Scenario {
 func DropAppend(bool) *Scenario {
 	sc := New("DropAppend").Faults(lossy)
 	index, receiver := Variable[uint64]("index"), Variable[lockstep.Node]("receiver")
-	again := BodyWith(
-		index,
-		"from the same index",
-		func(m etcdraft.Message, index uint64) bool { return m.Index == index },
-	).
+	again := BodyWith(index, "from the same index",
+		func(m etcdraft.Message, index uint64) bool { return m.Index == index }).
 		And(receiver.Is("to the same node", func(m *Moment, n lockstep.Node) bool { return m.Message.To == n }))
 	sc.Machine().On(IsSend().And(Type("MsgApp"), again), "sent again").MarkSuccess().EndRun()
 	sc.If(Type("MsgApp")).Named("lose the first").Once().Then(

@@ -168,20 +168,9 @@ func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockst
 func (r *Row) write(out io.Writer) {
 	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(r.Runs)) }
 	beside := func(published, ours int) string { return fmt.Sprintf("%d/%d", published, ours) }
-	fmt.Fprintf(
-		out,
-		"%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n",
-		r.Name,
-		r.Outcome,
-		percent(r.Plain),
-		percent(r.Successes),
-		percent(r.Control),
-		100*r.Share,
-		beside(r.Published.Filters, r.Ours.Filters),
-		beside(r.Published.States, r.Ours.States),
-		beside(r.Published.Lines, r.Ours.Lines),
-		r.Vacuous,
-	)
+	fmt.Fprintf(out, "%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n", r.Name, r.Outcome, percent(r.Plain),
+		percent(r.Successes), percent(r.Control), 100*r.Share, beside(r.Published.Filters, r.Ours.Filters),
+		beside(r.Published.States, r.Ours.States), beside(r.Published.Lines, r.Ours.Lines), r.Vacuous)
 	for _, part := range r.Never {
 		fmt.Fprintf(out, "    never: %s\n", part)
 	}
@@ -195,15 +184,8 @@ func (r *Row) write(out io.Writer) {
 
 // Ablations shows for each scenario which of its filters the strategy can do without, like the paper's Table 4, whose
 // line stands above ours.
-func Ablations(
-	ctx context.Context,
-	out io.Writer,
-	cases []Case,
-	v Version,
-	s lockstep.Strategy,
-	runs int,
-	seed uint64,
-) error {
+func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int,
+	seed uint64) error {
 	for _, c := range cases {
 		a, err := scenario.Ablate(ctx, c.Plan(v, s, runs, seed), c.Successes)
 		if err != nil {
@@ -218,15 +200,8 @@ func Ablations(
 }
 
 // Minima removes filters of each scenario while nine in ten of its successes remain.
-func Minima(
-	ctx context.Context,
-	out io.Writer,
-	cases []Case,
-	v Version,
-	s lockstep.Strategy,
-	runs int,
-	seed uint64,
-) error {
+func Minima(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int,
+	seed uint64) error {
 	for _, c := range cases {
 		m, err := scenario.Minimize(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
 		if err != nil {

@@ -23,15 +23,9 @@ var scenarios = []target.Scenario{
 	of("ReVote", "votes of 4 arrive after the election", ReVote, five...),
 	of("ManyReVote", "votes of 4 arrive in a later term", ManyReVote, five...),
 	of("MultiReVote", "the leader keeps sending to a follower whose acknowledgements are lost", MultiReVote, five...),
-	of(
-		"ConfChangeBug",
-		"two leaders of different terms change members",
-		func(bool) *Scenario { return ConfChangeLibrary() },
-		"nodes=4",
-		"election=10",
-		"clients=-1",
-		"asks=remove 4; remove 3",
-	),
+	of("ConfChangeBug", "two leaders of different terms change members",
+		func(bool) *Scenario { return ConfChangeLibrary() }, "nodes=4", "election=10", "clients=-1",
+		"asks=remove 4; remove 3"),
 	of(
 		"TwoChanges",
 		"a leader makes two changes of members at once",

@@ -53,14 +53,8 @@ func TestMutants(t *testing.T) {
 		tried[m.Load.Name] = true
 		runs := tier.Pick(10, 30)
 		if r := campaign(t, program, "", runs, m.Load.Set...); r.Findings > 0 || r.Runs != runs {
-			t.Errorf(
-				"without a mutant, workload %s: %d runs, %d findings, %s: %s",
-				m.Load.Name,
-				r.Runs,
-				r.Findings,
-				r.Finding.Property,
-				r.Finding.Text,
-			)
+			t.Errorf("without a mutant, workload %s: %d runs, %d findings, %s: %s", m.Load.Name, r.Runs, r.Findings,
+				r.Finding.Property, r.Finding.Text)
 		}
 	}
 }

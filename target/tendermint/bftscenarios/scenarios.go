@@ -69,11 +69,8 @@ func precommitted(block Var[string], by lockstep.Node) Condition {
 
 // committed holds when a correct validator decides at the first height.
 func committed() Condition {
-	return Value(
-		tendermint.EventCommit,
-		"the first height",
-		func(c *tendermint.Commit) bool { return c.Height == 1 },
-	).And(At(h, 3, 4))
+	return Value(tendermint.EventCommit, "the first height",
+		func(c *tendermint.Commit) bool { return c.Height == 1 }).And(At(h, 3, 4))
 }
 
 // reached is the counter of the validators that have reached a round, which watch counts.
@@ -250,14 +247,8 @@ func garble(n int) Action {
 			raw[i] = byte(m.Rand().Uint32())
 		}
 		msg := m.Body().(*tendermint.Message)
-		return fmt.Sprintf(
-			"%s; channel=%x conn=%d seq=%d raw=%s",
-			tendermint.Garbled,
-			msg.Channel,
-			msg.Conn,
-			msg.Seq,
-			hex.EncodeToString(raw),
-		)
+		return fmt.Sprintf("%s; channel=%x conn=%d seq=%d raw=%s", tendermint.Garbled, msg.Channel, msg.Conn, msg.Seq,
+			hex.EncodeToString(raw))
 	})
 }
 
@@ -511,10 +502,8 @@ func ProposalNilPrevote(ours bool) *Scenario {
 func NotNilDecide(bool) *Scenario {
 	sc := New("NotNilDecide").Faults(faulty)
 	m := sc.Machine()
-	m.On(
-		Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }),
-		Fail,
-	)
+	m.On(Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }),
+		Fail)
 	m.On(reached(2).Ge(all), "round 2").MarkSuccess().EndRun()
 	m.On(committed(), "decided").MarkDead().EndRun()
 	watch(sc, 2)
@@ -545,10 +534,8 @@ func GarbledMessage(bool) *Scenario {
 
 // HigherRound checks that the others decide although the votes of the Byzantine validator are of later rounds.
 func HigherRound(bool) *Scenario {
-	sc := harmless(
-		"HigherRound",
-		votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })),
-	)
+	sc := harmless("HigherRound",
+		votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })))
 	sc.If(signed(byzantineNode), From(byzantineNode)).
 		Named("the Byzantine node votes two rounds ahead").
 		Then(ballot("two rounds ahead", func(_ *Moment, m *tendermint.Message) *tendermint.Ballot {

@@ -116,11 +116,8 @@ func (c ConfChange) String() string {
 	c.Each(func(s SingleChange, n lockstep.Node) {
 		parts = append(
 			parts,
-			fmt.Sprintf(
-				"%s %d",
-				map[SingleChange]string{AddNode: "add", RemoveNode: "remove", AddLearner: "add learner"}[s],
-				n,
-			),
+			fmt.Sprintf("%s %d",
+				map[SingleChange]string{AddNode: "add", RemoveNode: "remove", AddLearner: "add learner"}[s], n),
 		)
 	})
 	if len(parts) == 0 {

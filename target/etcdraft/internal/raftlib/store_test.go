@@ -78,10 +78,8 @@ func change(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 		}
 		var list []*pb.Entry
 		for i := range 1 + r.Uint64N(3) {
-			list = append(
-				list,
-				&pb.Entry{Index: new(from + i), Term: new(r.Uint64N(5) + 1), Data: make([]byte, r.IntN(20))},
-			)
+			list = append(list,
+				&pb.Entry{Index: new(from + i), Term: new(r.Uint64N(5) + 1), Data: make([]byte, r.IntN(20))})
 		}
 		s.Append(list)
 		if err := m.Append(list); err != nil {

@@ -46,8 +46,7 @@ func LayoutOf(rawNode reflect.Type) (Layout, error) {
 	if !ok || raft.Type.Kind() != reflect.Pointer {
 		return l, fmt.Errorf(
 			"%s has no field raft that points to the node's state, so its election time-outs cannot be controlled",
-			rawNode,
-		)
+			rawNode)
 	}
 	l.raft = raft.Offset
 	for _, f := range []struct {
@@ -56,11 +55,8 @@ func LayoutOf(rawNode reflect.Type) (Layout, error) {
 	}{{"electionElapsed", &l.elapsed}, {"heartbeatElapsed", &l.beat}, {"randomizedElectionTimeout", &l.randomized}} {
 		field, ok := raft.Type.Elem().FieldByName(f.name)
 		if !ok || field.Type.Kind() != reflect.Int {
-			return l, fmt.Errorf(
-				"%s has no field %s of type int, so its election time-outs cannot be controlled",
-				raft.Type.Elem(),
-				f.name,
-			)
+			return l, fmt.Errorf("%s has no field %s of type int, so its election time-outs cannot be controlled",
+				raft.Type.Elem(), f.name)
 		}
 		*f.at = field.Offset
 	}

@@ -144,10 +144,8 @@ func (n *node) Receive(body trace.ID) error {
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := &pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint).Enum()}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
-		v2.Changes = append(
-			v2.Changes,
-			&pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))},
-		)
+		v2.Changes = append(v2.Changes,
+			&pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))})
 	})
 	if c.V1 {
 		return n.raw.ProposeConfChange(&pb.ConfChange{Type: v2.Changes[0].Type, NodeId: v2.Changes[0].NodeId})
