@@ -110,3 +110,20 @@ func ExampleWorld_CallerNode() {
 	// node 1 saves before the write
 	// node 2 saves before the write
 }
+
+// Every restart of the node uses the other one of its two configurations.
+func ExampleNode_Setting() {
+	cluster := bubble.Cluster{Name: "configured", Nodes: 1, Settings: 1, Faults: bubble.Faults{Reconfigure: 1},
+		Start: func(n *bubble.Node) error {
+			fmt.Println("incarnation", n.Incarnation(), "has configuration", n.Setting())
+			return nil
+		}}
+	result, err := lockstep.Explore(context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Crash: 1, Restart: 1, Steps: 4}, Runs: 1})
+	fmt.Println(result.Verdict(), err)
+	// Output:
+	// incarnation 1 has configuration 0
+	// incarnation 2 has configuration 1
+	// incarnation 3 has configuration 0
+	// pass <nil>
+}

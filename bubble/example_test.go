@@ -362,3 +362,14 @@ func ExampleWorld_Settling() {
 	// Output:
 	// 13 steps, 3 trouble <nil>
 }
+
+// Most times are between 1 ms and 5 ms, and one of a hundred takes up to two seconds.
+func ExampleDelay_UnmarshalText() {
+	var d bubble.Delay
+	err := d.UnmarshalText([]byte("1ms..5ms+0.01:2s"))
+	fmt.Println(d.Min, d.Max, d.Tail, d.Longest, err)
+	fmt.Println(d.UnmarshalText([]byte("soon")))
+	// Output:
+	// 1ms 5ms 0.01 2s <nil>
+	// "soon" is not like 5ms, 1ms..5ms or 1ms..5ms+0.01:2s
+}

@@ -105,3 +105,41 @@ func ExampleDisk_WriteBack() {
 	fmt.Println("lost:", d.Crash(everything), d.Root().Names())
 	// Output: lost: the name late [early]
 }
+
+// A drive that flips a bit damages only data that is on the disk. A block that the drive cannot read is whole again after
+// the program has written all of it.
+func ExampleDisk_Damage() {
+	d := disk.New(disk.Ext4)
+	f := d.Place(d.Root(), "log", disk.File, make([]byte, 2*disk.Block))
+	first := func(int) int { return 0 }
+	wound, done := d.Damage(disk.BitRot, first)
+	fmt.Println(wound, done)
+	wound, done = d.Damage(disk.Unreadable, first)
+	fmt.Println(wound, done)
+	fmt.Println(f.Readable(0, 2*disk.Block), f.Tears(100, 10), f.Tears(0, disk.Block))
+	d.Write(f, 0, make([]byte, disk.Block))
+	fmt.Println(f.Readable(0, 2*disk.Block))
+	// Output:
+	// bit rot: block 0 of log, bit 0 true
+	// unreadable block: block 0 of log true
+	// 0 true false
+	// 8192
+}
+
+// A program reserves space before it writes, so that the write cannot fail because the disk is full.
+func ExampleDisk_Reserve() {
+	d := disk.New(disk.Ext4)
+	d.Counts = true
+	f := d.Make(d.Root(), "log", disk.File)
+	fmt.Println(f.Needs(0, 5000), d.Used())
+	d.Reserve(f, 0, 5000)
+	fmt.Println(f.Needs(0, 5000), d.Used())
+	// Output:
+	// 8192 0
+	// 0 8192
+}
+
+func ExampleLevel_Words() {
+	fmt.Println(disk.POSIX.Words())
+	// Output: [ext4 posix]
+}
