@@ -72,8 +72,7 @@ func (r *raft) types() error {
 	vars := r.program.Core.Vars
 	if r.role >= 0 {
 		t := vars[r.role].Type
-		//lockstep:unordered each is set once
-		for name, role := range map[string]*int64{raftspec.BecameFollower: &r.follower,
+		for name, role := range map[string]*int64{raftspec.BecameFollower: &r.follower, //lockstep:unordered each fills its own
 			raftspec.BecameCandidate: &r.candidate, raftspec.BecameLeader: &r.leader} {
 			*role = int64(slices.Index(t.Values, name))
 		}
