@@ -3,6 +3,7 @@ package bubble
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
@@ -71,8 +72,12 @@ const (
 	Error = "error"
 )
 
+// address matches the address of a value, which a logger prints if it is given a pointer.
+var address = regexp.MustCompile(`\b0x[0-9a-f]{8,12}\b`)
+
 // deliverLogs passes the lines of the step to the engine, and the new roles of nodes. Directories of nodes are named
-// differently in every process; a line has the part that is the same. The caller holds the lock of the world.
+// differently in every process, and addresses of values differ; a line has the part that is the same. The caller holds
+// the lock of the world.
 func (d *deployment) deliverLogs(out *lockstep.Outbox) {
 	w := d.world
 	if !w.logs {
@@ -86,6 +91,7 @@ func (d *deployment) deliverLogs(out *lockstep.Outbox) {
 		if root != "" {
 			l.Text = strings.ReplaceAll(l.Text, root+"/", "")
 		}
+		l.Text = address.ReplaceAllString(l.Text, "0x(address)")
 		out.Log(l)
 	}
 	clear(w.lines)

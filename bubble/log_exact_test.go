@@ -5,6 +5,7 @@ package bubble_test
 import (
 	"fmt"
 	newrand "math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,5 +54,26 @@ func TestLogsMoveNoDraws(t *testing.T) {
 	}
 	if recorded == 0 || lines != recorded {
 		t.Errorf("%d lines are recorded, of %d that were formatted: only the recorded run formats any", recorded, lines)
+	}
+}
+
+// A logger that is given a pointer prints an address, which differs in every process and rerun.
+func TestLogsHaveNoAddresses(t *testing.T) {
+	cluster := bubble.Cluster{Name: "pointing", Nodes: 1, Start: func(n *bubble.Node) error {
+		n.LogPairs(bubble.Info, "starts", "at", new(int), "id", "0x8e9e05c52164694d")
+		return nil
+	}}
+	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for i := range tr.Records {
+		for _, l := range tr.Records[i].Logs {
+			texts = append(texts, l.Text)
+		}
+	}
+	if want := []string{"starts at=0x(address) id=0x8e9e05c52164694d"}; !slices.Equal(texts, want) {
+		t.Errorf("%q, want %q", texts, want)
 	}
 }
