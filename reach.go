@@ -11,8 +11,8 @@ import (
 // pairsCriterion says what every campaign counts as something new.
 const pairsCriterion = "a pair of consecutive steps and events at a node"
 
-// Looking at every step takes a share of a fast system's time. So pairs are counted in the first runs and then in one of
-// many. A system of which a process makes one run at a time is slow: there every run counts.
+// Looking at every step takes a share of a fast system's time. So pairs are counted in the first runs and then in one
+// of many. A system of which a process makes one run at a time is slow: there every run counts.
 const (
 	firstPaired = 256
 	oneOfPaired = 64

@@ -13,7 +13,8 @@ import (
 
 // A campaign reaches the same with any number of workers, and in batches.
 func TestNextRun(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Runs: 60, Seed: 3, KeepGoing: true}
+	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Runs: 60, Seed: 3,
+		KeepGoing: true}
 	var sets []novelty.Set
 	for _, workers := range []int{1, 3} {
 		plan.Workers = workers

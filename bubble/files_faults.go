@@ -96,7 +96,7 @@ func (k *kernel) limit(c *call, o *opened) errno {
 	if o.inode.Tears(at, n) || !m.world.Settling() && m.chance.strikes(m.model.WriteErrors) {
 		return m.fail("write", syscall.EIO)
 	}
-	fits := k.room(m, o.inode, at, n)
+	fits := k.space(m, o.inode, at, n)
 	if fits < n && !shorten(c, fits) {
 		return m.fail("write", syscall.ENOSPC)
 	}
@@ -109,7 +109,7 @@ func (k *kernel) limit(c *call, o *opened) errno {
 
 // reserve occupies the blocks of a file up to a size, as fallocate does.
 func (k *kernel) reserve(m *machine, i *disk.Inode, size int64) errno {
-	if k.room(m, i, 0, size) < size {
+	if k.space(m, i, 0, size) < size {
 		return m.fail("fallocate", syscall.ENOSPC)
 	}
 	m.disk.Reserve(i, 0, size)

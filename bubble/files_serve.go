@@ -263,8 +263,8 @@ func (m *machine) live() {
 	}
 }
 
-// room is how many of n bytes written at an offset fit on the disk.
-func (k *kernel) room(m *machine, i *disk.Inode, at, n int64) int64 {
+// space is how many of n bytes written at an offset fit on the disk.
+func (k *kernel) space(m *machine, i *disk.Inode, at, n int64) int64 {
 	if m.model.Capacity == 0 || !m.faulty || m.world.Settling() || i.Needs(at, n) == 0 {
 		return n
 	}

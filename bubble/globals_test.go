@@ -107,7 +107,7 @@ var (
 	forReaders = &struct{ lock sync.RWMutex }{}
 )
 
-// poisoning makes a campaign of nodes that hold a lock most of the time and crash. It is made anew with each run, if
+// poisoning makes a campaign of nodes that hold a lock most of the time and crash. It is reset in each run, if
 // the cluster says so.
 func poisoning(t *testing.T, begin func(*bubble.World), lock, unlock func(*bubble.Node)) *lockstep.Result {
 	start := func(n *bubble.Node) error {
@@ -131,7 +131,7 @@ const (
 )
 
 // A lock that a frozen node holds is still locked in later runs, whose nodes then hang. The report names the place,
-// wherever the lock is and whoever waits for it.
+// wherever the lock is and whichever goroutine waits for it.
 func TestFrozenLock(t *testing.T) {
 	for name, c := range map[string]struct{ lock, unlock func(*bubble.Node) }{
 		"package": {
@@ -176,7 +176,7 @@ func TestFrozenLock(t *testing.T) {
 	}
 }
 
-// Nothing is reported where a frozen node holds a lock of its own, nor where the program makes a shared lock anew for
+// Nothing is reported where a frozen node holds a lock of its own, nor where the program resets a shared lock for
 // each run and no node is left waiting for it.
 func TestFrozenLockOfRun(t *testing.T) {
 	var own [4]*sync.Mutex
@@ -186,19 +186,19 @@ func TestFrozenLockOfRun(t *testing.T) {
 			own[n.Self()].Lock()
 		},
 		func(n *bubble.Node) { own[n.Self()].Unlock() })
-	anew := poisoning(t, func(*bubble.World) { ofProcess = sync.Mutex{} },
+	reset := poisoning(t, func(*bubble.World) { ofProcess = sync.Mutex{} },
 		func(*bubble.Node) {
 			for !ofProcess.TryLock() {
 				time.Sleep(time.Millisecond)
 			}
 		},
 		func(*bubble.Node) { ofProcess.Unlock() })
-	for name, result := range map[string]*lockstep.Result{"of the node": ofNode, "made anew": anew} {
+	for name, result := range map[string]*lockstep.Result{"of the node": ofNode, "reset": reset} {
 		if f := result.First(); f != nil || len(result.Nondeterminism) > 0 {
 			t.Errorf("%s: found %+v, sources of nondeterminism %q", name, f, result.Nondeterminism)
 		}
 	}
-	// Nodes that wait for a lock that was made anew do not wait for an earlier run.
+	// Nodes that wait for a lock that was reset do not wait for an earlier run.
 	waiting := poisoning(t, func(*bubble.World) { ofProcess = sync.Mutex{} },
 		func(*bubble.Node) { ofProcess.Lock() }, func(*bubble.Node) { ofProcess.Unlock() })
 	if slices.ContainsFunc(waiting.Nondeterminism,

@@ -137,7 +137,8 @@ func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		first, end int
 		want       string
-	}{{0, 1, "features of 2 runs, where there are 1"}, {0, 8, "where there are 0 to 7"}, {8, 10, "where there are 8 to 9"}} {
+	}{{0, 1, "features of 2 runs, where there are 1"}, {0, 8, "where there are 0 to 7"},
+		{8, 10, "where there are 8 to 9"}} {
 		if err := n.Check(c.first, c.end); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}

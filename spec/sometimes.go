@@ -22,9 +22,9 @@ func SometimesEvent(name string, types ...string) lockstep.Spec {
 	}}
 }
 
-// SometimesStep is what must happen at least once: a step of this kind. With a role, it is a step that hits a node which
-// plays the role: it crashes, restarts, pauses, its clock jumps, its timer fires, it gets a request or a message, or it
-// is on the smaller side of a cut.
+// SometimesStep is what must happen at least once: a step of this kind. With a role, it is a step that hits a node
+// which plays the role: it crashes, restarts, pauses, its clock jumps, its timer fires, it gets a request or a message,
+// or it is on the smaller side of a cut.
 func SometimesStep(name string, kind trace.Kind, role string) lockstep.Spec {
 	return stepGoal{sometimes{name: name}, kind, role}
 }
@@ -35,7 +35,7 @@ type stepGoal struct {
 	role string
 }
 
-// New makes a monitor, which remembers who played the role before the step.
+// New makes a monitor, which remembers which nodes had the role before the step.
 func (s stepGoal) New(lockstep.Info) lockstep.Monitor {
 	var before lockstep.Nodes
 	s.happens = func(run *lockstep.Run) bool {

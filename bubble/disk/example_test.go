@@ -106,8 +106,8 @@ func ExampleDisk_WriteBack() {
 	// Output: lost: the name late [early]
 }
 
-// A drive that flips a bit damages only data that is on the disk. A block that the drive cannot read is whole again after
-// the program has written all of it.
+// A drive that flips a bit damages only data that is on the disk. A block that the drive cannot read is whole again
+// after the program has written all of it.
 func ExampleDisk_Damage() {
 	d := disk.New(disk.Ext4)
 	f := d.Place(d.Root(), "log", disk.File, make([]byte, 2*disk.Block))

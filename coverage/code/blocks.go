@@ -34,9 +34,11 @@ type Blocks struct {
 }
 
 // ErrNoCounters means that the program was built without counters of its statements.
-var ErrNoCounters = errors.New("this program counts no statements: lockstep run TARGET --coverprofile builds one that does")
+var ErrNoCounters = errors.New(
+	"this program counts no statements: lockstep run TARGET --coverprofile builds one that does")
 
-var errFormat = errors.New("the counters of this program are in a format that Lockstep does not know, of another Go release")
+var errFormat = errors.New(
+	"the counters of this program are in a format that Lockstep does not know, of another Go release")
 
 // The format of the description is that of package internal/coverage of Go, version 1.
 const (

@@ -150,11 +150,11 @@ func TestBlocksAgreeWithGo(t *testing.T) {
 	if e := m.NextRun(); e.Runs != 1 || e.Only != 1 || e.Reached != len(list) || e.Criterion != "a statement" {
 		t.Errorf("%+v", e)
 	}
-	spoiled(t, blocks, contents(t, dir, "covmeta"), contents(t, dir, "covcounters"))
+	damaged(t, blocks, contents(t, dir, "covmeta"), contents(t, dir, "covcounters"))
 }
 
-// spoiled checks that texts of another program or format are refused and do no harm.
-func spoiled(t *testing.T, blocks *Blocks, meta, counts []byte) {
+// damaged checks that texts of another program or format are refused and do no harm.
+func damaged(t *testing.T, blocks *Blocks, meta, counts []byte) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, text := range [][]byte{meta, counts} {

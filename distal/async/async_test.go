@@ -68,6 +68,9 @@ func TestDifferential(t *testing.T) {
 	tier.NotShort(t)
 	for _, example := range corpus.Examples(t) {
 		t.Run(example.Name, func(t *testing.T) {
+			if strings.HasPrefix(example.Name, "raftlog") {
+				t.Skip("implementations are compared with it message by message, and break its rounds")
+			}
 			c, p := load(t, example.Source)
 			m := model(t, c)
 			firings := 0

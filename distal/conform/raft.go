@@ -19,8 +19,8 @@ import (
 //
 // A node that claims to lead, or to campaign, must do so in the model, and one that enters a term as a follower is one.
 // A node that becomes a follower of its own term, or restarts, may be anything in the model: a leader that has not
-// heard of a quorum is a follower of the term that it led. The commit index of a system may be behind that of the model,
-// as it is after a restart.
+// heard of a quorum is a follower of the term that it led. The commit index of a system may be behind that of the
+// model, as it is after a restart.
 //
 // The mapping assumes of the model what [Mapping] says about Again, Epoch (term) and Larger (commit,
 // known, old, stamp).
@@ -72,7 +72,8 @@ func (r *raft) types() error {
 	vars := r.program.Core.Vars
 	if r.role >= 0 {
 		t := vars[r.role].Type
-		for name, role := range map[string]*int64{raftspec.BecameFollower: &r.follower, //lockstep:unordered each fills its own
+		//lockstep:unordered each is set once
+		for name, role := range map[string]*int64{raftspec.BecameFollower: &r.follower,
 			raftspec.BecameCandidate: &r.candidate, raftspec.BecameLeader: &r.leader} {
 			*role = int64(slices.Index(t.Values, name))
 		}

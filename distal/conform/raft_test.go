@@ -60,40 +60,40 @@ func TestRaft(t *testing.T) {
 	}
 }
 
-// lie changes an event, and reports whether it did.
-type lie func(e *lockstep.Event) bool
+// change changes an event, and reports whether it did.
+type change func(e *lockstep.Event) bool
 
-// liar follows the events of a Raft that lies once.
-type liar struct {
+// misreporting follows the events of a Raft that misreports once.
+type misreporting struct {
 	conform.Observer
-	lie  lie
-	done bool
+	change change
+	done   bool
 }
 
-func (l *liar) Reset() { l.done = false; l.Observer.Reset() }
+func (l *misreporting) Reset() { l.done = false; l.Observer.Reset() }
 
-func (l *liar) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
+func (l *misreporting) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
 	changed := *e
 	if !l.done && run.Steps() > 100 {
-		l.done = l.lie(&changed)
+		l.done = l.change(&changed)
 	}
 	return l.Observer.Event(run, &changed)
 }
 
-func lying(what lie) *conform.Mapping {
+func misreport(what change) *conform.Mapping {
 	m := conform.Raft
 	m.New = func(p *machine.Program, info lockstep.Info) (conform.Observer, error) {
 		o, err := conform.Raft.New(p, info)
-		return &liar{Observer: o, lie: what}, err
+		return &misreporting{Observer: o, change: what}, err
 	}
 	return &m
 }
 
-// TestLies checks that a Raft that does one thing wrong, once, does not conform, with and without what the mapping
-// promises of the model.
-func TestLies(t *testing.T) {
+// TestMisreports checks that a Raft that does one thing wrong, once, does not conform, with and without what the
+// mapping promises of the model.
+func TestMisreports(t *testing.T) {
 	tier.NotShort(t)
-	for name, what := range map[string]lie{
+	for name, what := range map[string]change{
 		"a follower leads": func(e *lockstep.Event) bool {
 			ok := e.Type == raftspec.BecameFollower
 			if ok {
@@ -126,7 +126,7 @@ func TestLies(t *testing.T) {
 			return ok
 		},
 	} {
-		s := model(t, "raftlog_fixed", conform.Options{Mapping: lying(what)})
+		s := model(t, "raftlog_fixed", conform.Options{Mapping: misreport(what)})
 		result := enginetest.Explore(t, lockstep.Plan{System: raft.Cluster{Nodes: 3, Requests: 6},
 			Strategy: everything(600), Spec: s, Runs: 20, Seed: 9, KeepGoing: true})
 		if n := result.Verdicts[trace.Fail]; n < 15 {
@@ -146,8 +146,8 @@ func TestPromises(t *testing.T) {
 		return ok
 	}
 	honest := func(*lockstep.Event) bool { return false }
-	for _, l := range []lie{honest, commits} {
-		m := lying(l)
+	for _, l := range []change{honest, commits} {
+		m := misreport(l)
 		var all [2][]trace.Verdict
 		for i, larger := range [][]string{m.Larger, nil} {
 			used := *m

@@ -36,7 +36,7 @@ type search struct {
 	worlds  []*world
 	agree   [][]int32 // by node and local state: the number of the node's event if it agrees, or -1 times that
 	events  []int32   // of each node so far, plus 1
-	reached string    // the limit that was reached so far, in words
+	reached string    // the limit that was reached so far, as text
 }
 
 // begin starts all nodes.

@@ -106,10 +106,10 @@ func compare(t *testing.T, p *machine.Program, o *shown, start []string, list []
 
 // oracle looks for the same run by trying everything on instances of package async.
 type oracle struct {
-	o     *shown
-	list  []sight
-	tries int  // left
-	cut   bool // not everything was tried
+	o        *shown
+	list     []sight
+	attempts int  // left
+	cut      bool // not everything was tried
 }
 
 // find continues an instance that has shown the first done sights.
@@ -157,8 +157,8 @@ func (b *oracle) find(in *async.Instance, now []string, done, hidden int) bool {
 func (b *oracle) step(in *async.Instance, now []string, done, hidden int,
 	do func(*async.Instance) []async.Firing) bool {
 	var taken, of []int
-	for b.tries > 0 {
-		b.tries--
+	for b.attempts > 0 {
+		b.attempts--
 		at := 0
 		c := in.Clone(func(n int) int {
 			if at == len(taken) {
@@ -208,7 +208,7 @@ func (b *oracle) step(in *async.Instance, now []string, done, hidden int,
 
 // exists says whether a program can show the same.
 func exists(p *machine.Program, o *shown, start []string, list []sight) verdict {
-	b := &oracle{o: o, list: list, tries: 3000}
+	b := &oracle{o: o, list: list, attempts: 3000}
 	var taken, of []int
 	for {
 		at := 0
@@ -230,13 +230,13 @@ func exists(p *machine.Program, o *shown, start []string, list []sight) verdict 
 		for last >= 0 && taken[last]+1 >= of[last] {
 			last--
 		}
-		if last < 0 || b.tries <= 0 {
+		if last < 0 || b.attempts <= 0 {
 			break
 		}
 		taken, of = taken[:last+1], of[:last+1]
 		taken[last]++
 	}
-	if b.cut || b.tries <= 0 {
+	if b.cut || b.attempts <= 0 {
 		return unknown
 	}
 	return differs
@@ -388,7 +388,7 @@ func explain(t *testing.T, p *machine.Program, o *shown, start []string, list []
 			return
 		}
 	}
-	for _, line := range s.story(s.worlds[0]) {
+	for _, line := range s.path(s.worlds[0]) {
 		t.Log(line)
 	}
 }

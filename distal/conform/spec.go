@@ -315,15 +315,15 @@ func (s *search) picture(node int) string {
 	}
 	if len(s.worlds) > 0 {
 		fmt.Fprintf(&b, "\nHow the first state came about:\n")
-		for _, line := range s.story(s.worlds[0]) {
+		for _, line := range s.path(s.worlds[0]) {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
 	return b.String()
 }
 
-// story lists the actions that lead to a state.
-func (s *search) story(w *world) (lines []string) {
+// path lists the actions that lead to a state.
+func (s *search) path(w *world) (lines []string) {
 	for e := w.past; e != nil; e = e.before {
 		lines = append(lines, fmt.Sprintf("node %d: %s: %s", e.node+1, s.m.label(e.rule),
 			s.m.program.FormatState(s.m.locals.list[e.to].state)))

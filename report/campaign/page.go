@@ -205,7 +205,8 @@ func thin(s []Sample, keep int) []Sample {
 
 // NextRun says what the campaign says about its next run.
 func (d pageData) NextRun() string {
-	return "The next run " + nextRun(*d.D.NextRun) + " (after Good and Turing; the limits assume that runs are independent draws)."
+	return "The next run " + nextRun(*d.D.NextRun) +
+		" (after Good and Turing; the limits assume that runs are independent draws)."
 }
 
 // promise writes the guarantee and its assumptions as text.

@@ -16,11 +16,12 @@ import (
 // What the runs executed, what never happened and what the next run may reach are on the console, in JSON and on the
 // page. A campaign that ended with its first finding says nothing about a next run.
 func TestReached(t *testing.T) {
-	r := &lockstep.Result{Target: "kv", Runs: 10, Verdicts: map[trace.Verdict]int{trace.Pass: 10}, Checked: []lockstep.Count{
+	r := &lockstep.Result{Target: "kv", Runs: 10, Verdicts: map[trace.Verdict]int{trace.Pass: 10}}
+	r.Checked = []lockstep.Count{
 		{Name: "safe", N: 4, Runs: 3},
 		{Name: "a leader crashes", N: 3, Runs: 2, Sometimes: true},
 		{Name: "a snapshot is lost", N: 0, Sometimes: true},
-	}}
+	}
 	for run := range 10 {
 		r.Novelty.Add(run, []uint64{1, uint64(max(run, 7))})
 	}
@@ -45,10 +46,12 @@ func TestReached(t *testing.T) {
 			"steps and events at a node, and 2 of 10 runs reached one that no other did\n",
 		`warning: "a snapshot is lost" must happen sometimes, and happened in none of 10 runs`)
 	c.Code = &code.Report{Runs: 10, Total: code.Count{Statements: 40, Executed: 30, UnderFaults: 5},
-		Packages: []code.Count{{Package: "kv", Statements: 30, Executed: 30}, {Package: "kv/log", Statements: 10, UnderFaults: 5,
-			Executed: 5}}}
+		Packages: []code.Count{{Package: "kv", Statements: 30, Executed: 30},
+			{Package: "kv/log", Statements: 10, UnderFaults: 5,
+				Executed: 5}}}
 	c.Next = &novelty.Estimate{Criterion: "a statement", Runs: 10, Upper: 0.25, Confidence: 0.95}
-	has("text", text(), "statements executed in 10 runs:\n  kv      100.0% of 30\n  kv/log   50.0% of 10,  50.0% only under faults\n",
+	has("text", text(), "statements executed in 10 runs:\n"+
+		"  kv      100.0% of 30\n  kv/log   50.0% of 10,  50.0% only under faults\n",
 		"in all:  75.0% of 40,  12.5% only under faults\n", "new is a statement, and 0 of 10 runs")
 	document, err := json.Marshal(c.Document())
 	if err != nil {

@@ -45,7 +45,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	for name, want := range map[string]string{
-		"example.com/a/x.go": "its source is not in " + modules["example.com/a"], "example.com/z/x.go": "its module is not known",
+		"example.com/a/x.go": "its source is not in " + modules["example.com/a"],
+		"example.com/z/x.go": "its module is not known",
 	} {
 		if _, err := read(name, modules); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", name, err)

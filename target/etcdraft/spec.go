@@ -16,8 +16,8 @@ var (
 	// Causes are the specs that only voters campaign and count, and that a node gives one vote in a term. Everything
 	// does without them: what they find violates a property of it later, if other nodes are unlucky.
 	Causes = spec.All(raftspec.Membership, raftspec.Votes{Of: vote})
-	// Everything combines all specs but Causes. A settling stage of 2000 steps is enough to check liveness, for three nodes and
-	// the default workload.
+	// Everything combines all specs but Causes. A settling stage of 2000 steps is enough to check liveness, for three
+	// nodes and the default workload.
 	Everything = spec.All(raftspec.Everything, Linearizability)
 )
 

@@ -32,7 +32,7 @@ type deployment struct {
 	at       positions // of the client of a log
 	began    time.Time
 	now      time.Duration // of the clocks that programs have taken
-	lives    []int         // of each node
+	starts   []int         // of each node
 	seed     uint64
 	reads    int // rounds of final reads that were offered
 }
@@ -42,7 +42,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.stop()
 	d.bodies, d.services, d.open, d.asked, d.at = d.bodies[:0], newServices(), map[int64]*Op{}, 0, positions{}
 	d.began, d.now, d.reads, d.seed = time.Now(), 0, 0, seed
-	d.lives = make([]int, d.cluster.Nodes)
+	d.starts = make([]int, d.cluster.Nodes)
 	d.nodes = make([]*program, d.cluster.Nodes)
 	dir, err := d.place.Dir()
 	if err != nil {
@@ -85,8 +85,8 @@ func (d *deployment) boot(i int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	d.lives[i]++
-	d.nodes[i], err = start(d.cluster.Bin, dir, filepath.Join(root, "python"), d.now, seedOf(d.seed, i, d.lives[i]))
+	d.starts[i]++
+	d.nodes[i], err = start(d.cluster.Bin, dir, filepath.Join(root, "python"), d.now, seedOf(d.seed, i, d.starts[i]))
 	return err
 }
 

@@ -1,6 +1,6 @@
 """Gives a program for Maelstrom the tester's clock and random numbers.
 
-Python imports this module before the program, because the tester puts its directory in PYTHONPATH. Time stands still
+Python imports this module before the program, because the tester puts its directory in PYTHONPATH. Time does not pass
 while the program runs. The tester writes the time, in nanoseconds, to one descriptor. This module lets one sleeper
 whose deadline has come continue, and answers on another descriptor whether more of them are due.
 """
@@ -189,9 +189,9 @@ class Clock:
         def virtual(r, w, x, timeout=None):
             if timeout is None or timeout <= 0:
                 return ready(r, w, x, timeout)
-            with Alarm(clock, timeout) as alarm:
-                got = ready([*r, alarm.end], w, x)
-            return [f for f in got[0] if f is not alarm.end], got[1], got[2]
+            with Wakeup(clock, timeout) as wakeup:
+                got = ready([*r, wakeup.end], w, x)
+            return [f for f in got[0] if f is not wakeup.end], got[1], got[2]
 
         select.select = virtual
         for name, scale in (("epoll", 1), ("poll", 1000)):
@@ -199,7 +199,7 @@ class Clock:
                 setattr(select, name, polled(clock, getattr(select, name), scale, select))
 
 
-class Alarm:
+class Wakeup:
     """A descriptor that can be read when a time has passed."""
 
     def __init__(self, clock, seconds):
@@ -235,13 +235,13 @@ def polled(clock, kind, scale, select):
             more = (maxevents,) if scale == 1 else ()
             if timeout is None or timeout <= 0:
                 return self.real.poll(timeout, *more)
-            with Alarm(clock, timeout / scale) as alarm:
-                self.real.register(alarm.end, select.POLLIN)
+            with Wakeup(clock, timeout / scale) as wakeup:
+                self.real.register(wakeup.end, select.POLLIN)
                 try:
                     got = self.real.poll(None)
                 finally:
-                    self.real.unregister(alarm.end)
-            return [e for e in got if e[0] != alarm.end]
+                    self.real.unregister(wakeup.end)
+            return [e for e in got if e[0] != wakeup.end]
 
     return Polled
 

@@ -1,6 +1,6 @@
 """A node for Maelstrom's broadcast workload that sends what is not acknowledged again, after random times. Its
-arguments say by which calls of Python it waits, how long at least, in seconds, and how often it tries; without that,
-forever."""
+arguments say by which calls of Python it waits, how long at least, in seconds, and how often it sends; without that,
+endlessly."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ def pause():
     return random.uniform(least, 3 * least)
 
 
-def forever(wait):
+def endlessly(wait):
     while True:
         wait(pause())
         with lock:
@@ -112,5 +112,5 @@ elif how == "poll":
     selecting(lambda timeout: poll.poll(max(timeout, 0) * 1000))
 else:
     wait = {"sleep": time.sleep, "event": threading.Event().wait}[how]
-    threading.Thread(target=forever, args=(wait,), daemon=True).start()
+    threading.Thread(target=endlessly, args=(wait,), daemon=True).start()
     lines()
