@@ -254,10 +254,10 @@ func TestDraw(t *testing.T) {
 
 func TestSequential(t *testing.T) {
 	call := func(client, id int, op operation) lockstep.Event {
-		return lockstep.Event{Value: &spec.Call{Client: client, ID: id, Input: op}}
+		return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: client, ID: id, Input: op}}
 	}
 	answer := func(client, id int, output any) lockstep.Event {
-		return lockstep.Event{Value: &spec.Return{Client: client, ID: id, Output: output}}
+		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: client, ID: id, Output: output}}
 	}
 	k0, k1 := operation{kind: read, key: 0}, operation{kind: read, key: 1}
 	set := func(key, value int) operation { return operation{kind: write, key: key, arg: value} }
