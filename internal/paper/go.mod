@@ -24,6 +24,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	go.etcd.io/etcd/raft/v3 v3.5.2 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
