@@ -2,8 +2,8 @@
 // faults and timers.
 //
 // The engine makes the choices that such a system cannot make itself: which message arrives and when, which nodes are
-// cut off or crash, and when a timer fires. It explores these choices with strategies that have a known probability
-// of hitting a bug. A failing run comes back short, replayable and drawn as rounds.
+// cut off or crash, and when a timer fires. It explores these choices with strategies, some of which guarantee a
+// probability of hitting each execution of a class. A failing run comes back short, replayable and drawn as rounds.
 //
 // A [Plan] names a [System], a [Strategy], a [Spec] and optionally a [Scenario]. [Explore] makes many runs of it,
 // each from its own seed. In a run, the engine asks the strategy for the next step and performs it on the system.
@@ -12,6 +12,7 @@
 // runs (artifact, report), and do all of this in a Go test (locksteptest).
 //
 // A run is a pure function of plan, seed and number. The same three give the same trace, byte for byte, with any
-// number of workers. A system that cannot promise this says so in its [Info]. The engine then records its runs as
-// they happen and repeats its findings.
+// number of workers. A strategy that learns from earlier runs is the exception: its runs also depend on them. A system
+// that cannot promise this says so in its [Info]. The engine then records its runs as they happen and repeats its
+// findings.
 package lockstep

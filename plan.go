@@ -27,7 +27,8 @@ type Plan struct {
 	Strategy Strategy
 	// Scenario guides the runs; nil leaves every choice to the strategy.
 	Scenario Scenario
-	// Spec states the promises of the system; nil means that only a panic is a finding.
+	// Spec states the promises of the system. Nil means that only what the engine, the system and the scenario find
+	// without a spec is a finding, such as a panic.
 	Spec Spec
 	// Observers watch the runs.
 	Observers []Observer

@@ -37,7 +37,8 @@ type Director interface {
 	Report() (vacuous string, counts []Count)
 }
 
-// Count is how often a named part of a scenario took effect, or how often a property could have failed.
+// Count is a named number in a [Result]: of events, failing runs, checks of a property, or effects of a part of the
+// scenario.
 type Count struct {
 	Name string
 	// N is the number, or NotCounted.

@@ -10,8 +10,8 @@ type Spec interface {
 	New(Info) Monitor
 }
 
-// ConditionalSpec is a spec with properties that need not be checked in each campaign, or that must hold only
-// sometimes.
+// ConditionalSpec is a spec with properties that may stay unchecked in a campaign, or that must be observed at least
+// once in it.
 type ConditionalSpec interface {
 	Spec
 	// Counts returns a count for each property, in the order of Properties. Optional marks a property that a campaign may

@@ -64,7 +64,8 @@ type Scheduler interface {
 	Report(texts bool) SchedulerStats
 }
 
-// Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to the lineages in
+// Learner is a scheduler whose parallel instances, the lineages, exchange what they learned after each epoch, so that a
+// learning strategy can use several workers. The runs of a campaign belong to the lineages in
 // turn. In each epoch, the first Terms.Epoch runs belong to the first lineage, as many to the second, and so on. All
 // begin an epoch with what every lineage learned in earlier epochs. So the result does not depend on the distribution
 // of the runs.
@@ -107,7 +108,8 @@ type SchedulerStats struct {
 	Reached string
 }
 
-// RunStats has a strategy's measurements of runs, if its guarantee depends on them.
+// RunStats are the quantities measured in runs from which [Terms] computes a guarantee that depends on the system, such
+// as the number of events of PCTCP.
 type RunStats struct {
 	Events  int     // events that happened or could have happened in a run, the maximum over runs
 	Width   int     // of the partial order of these events, the maximum over runs

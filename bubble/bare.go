@@ -8,9 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bare is a cluster in a bubble without an engine: it queues the messages of nodes until the caller delivers them. It
-// warms processes up. It is exported because the benchmarks of targets, such as hashicorpraft, measure the engine's
-// cost with it.
+// Bare runs a [Cluster] without the engine: it queues the messages of nodes until the caller delivers them. Benchmarks
+// use it as the baseline of the engine's cost. This package warms processes up with it.
 type Bare struct {
 	d    *deployment
 	mail []sending

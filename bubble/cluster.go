@@ -85,8 +85,8 @@ type Cluster struct {
 	Process Process
 }
 
-// Freeze is a crash that stops the goroutines of a node where they are, for good. It does not call OnStop functions. It
-// needs the overlay. Frozen goroutines stay in memory until the run ends.
+// Freeze configures crashes that stop the goroutines of a node where they are, as kill -9 does, instead of asking them
+// to end. They call no OnStop functions. Freeze needs the overlay. Frozen goroutines stay in memory until the run ends.
 type Freeze struct {
 	// Grace is how long, in the time of the run, the goroutines of a crashed node continue before they freeze.
 	// Meanwhile the engine does not see them, and they have no network and no effect on files. Grace is for programs
@@ -111,7 +111,8 @@ func (f *Freeze) check() error {
 	return f.Files.check()
 }
 
-// Process describes what nodes share because they run in one process.
+// Process declares the state and settings that nodes share because they run in one process, such as global variables
+// and the number of processors.
 type Process struct {
 	// Serial declares that the program has process-wide state, such as package-level variables or the global random
 	// source. Then there is only one run at a time. It gets one processor (GOMAXPROCS is 1 while the cluster is

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Repeated is how often runs repeated.
+// Repeated is the result of [Repetition]: Same of Of runs gave the same bytes when they were made twice.
 type Repeated struct {
 	Same, Of int
 	First    int // the number of the first run that differed, or -1

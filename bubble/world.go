@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// World is one run: the state that all of its nodes share.
+// World is the handle of a cluster's program to the current run: its shared value, clock, requests and random sources.
 type World struct {
 	// Value is the state that Begin made for the run; nodes read it through Node.World.
 	Value any

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Greeting carries the beginning of a connection, if that part must be rewritten or is not yet a message. The side that
-// dialed is near, and the server is far. The rest is carried unchanged.
+// Greeting relays the handshake at the start of a connection, and may rewrite it. The side that dialed is near, and the
+// server is far. The link forwards the rest unchanged.
 type Greeting func(near, far io.ReadWriter) error
 
 // Link is a proxy. It preserves the order of what it carries, and loses only whole connections.

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// Times adds up the parts of the time of runs.
+// Times sums the [Spent] of complete runs, for a report of where their time goes.
 type Times struct {
 	mutex sync.Mutex
 	sum   Spent

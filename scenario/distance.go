@@ -148,10 +148,10 @@ type Ablation struct {
 	Filters   []Ablated
 }
 
-// Ablated is the result for a scenario without one of its filters.
+// Ablated is the row of an ablation for one filter: the distance and the successes of the runs without it.
 type Ablated struct {
 	Distance
-	Successes int // in as many runs
+	Successes int // in as many runs as with the filter
 }
 
 // Ablate runs the plan's campaign once with all filters of its scenario and once without each of them, and counts the

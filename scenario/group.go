@@ -66,7 +66,7 @@ func (g Group) Others() Group {
 	}, key, nil, g.memory}
 }
 
-// Part is a part of a random partition of the nodes.
+// Part names one side of the random partition that a scenario draws, with its number of nodes.
 type Part struct {
 	Name string
 	// Size is the number of nodes; 0 means all remaining nodes.

@@ -12,8 +12,8 @@ const Start = "start"
 // Fail is the name of the state that ends the run with a finding.
 const Fail = "fail"
 
-// Machine is a state machine that follows the run. The methods of State apply to its
-// start state.
+// Machine is a finite automaton over the moments of a run. Filters test its state, and it defines when a run succeeds.
+// The methods of State apply to its start state.
 type Machine struct {
 	*State
 	name   string
@@ -21,7 +21,7 @@ type Machine struct {
 	states []*State // the first is the start state
 }
 
-// State is a state of a machine.
+// State is a state of a [Machine]. Its methods add transitions, and mark it as successful, optional or final.
 type State struct {
 	name    string
 	number  int

@@ -77,7 +77,7 @@ const (
 	fairIntervals = 2
 )
 
-// Criterion is the goal of a partition for the nodes of a goal.
+// Criterion says what a partition must do to some nodes: split all of them, separate two sets, or isolate a minority.
 type Criterion uint8
 
 // The criteria of package cover.

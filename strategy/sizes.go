@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Size is the size of one set of executions.
+// Size is a row of the table of the sizes of sets of executions: by the paper's formula, and exactly.
 type Size struct {
 	// Set describes the executions.
 	Set string

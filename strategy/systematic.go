@@ -64,7 +64,8 @@ func (Network) Words() []string { return networkNames }
 // String returns the name of the network.
 func (n Network) String() string { return option.Word(networkNames, int(n)) }
 
-// Reduction selects which runs a systematic search skips.
+// Reduction says how a systematic search skips runs: SleepSets leaves out equivalent orders, States leaves out states
+// that it has explored.
 type Reduction uint8
 
 // The reductions.

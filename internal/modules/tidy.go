@@ -19,9 +19,9 @@ import (
 
 // conflicting are the modules that go mod tidy cannot handle. In some, the files for different versions of a library
 // exclude each other: go mod tidy reads the files of all build tags and finds no versions. In others, a library's own
-// tests have heavy dependencies, and go mod tidy reads these tests as well. From those of the bug reports on CometBFT it
-// removes a requirement without which two modules have one package. Command modules only completes the requirements of
-// these modules.
+// tests have heavy dependencies, and go mod tidy reads these tests as well. From those of the bug reports on CometBFT
+// it removes a requirement without which two modules have one package. Command modules only completes the requirements
+// of these modules.
 var conflicting = []string{
 	"internal/unknown/dragonboattest", "internal/unknown/redsynctest", "reports/cometbft-empty-response",
 	"reports/cometbft-stale-round", "target/etcdserver", "target/nats", "target/tendermint",
