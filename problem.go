@@ -269,7 +269,7 @@ func (r *Result) vacuous() (list []Problem) {
 	}
 	for _, name := range r.Unreached() {
 		list = append(list, Problem{Kind: ProblemUnreached, Severity: SeverityWarning, Property: name, Count: r.Runs,
-			Text: fmt.Sprintf("%q must happen sometimes, and happened in none of %s", name, words.Count(r.Runs, "run"))})
+			Text: fmt.Sprintf("%q is expected at least once, and happened in none of %s", name, words.Count(r.Runs, "run"))})
 	}
 	return list
 }

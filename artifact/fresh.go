@@ -82,7 +82,7 @@ func Replayed(t *trace.Trace) error {
 		return nil
 	}
 	if _, err := os.Lstat(file); err == nil { // the parent process created a new directory
-		return fmt.Errorf("%s names %s, which is there already; the variable is for the program's own use",
+		return fmt.Errorf("%s names %s, which already exists; the variable is reserved",
 			freshVariable, file)
 	}
 	return WriteFile(file, func(w io.Writer) error { return trace.Write(w, t) })

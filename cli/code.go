@@ -23,7 +23,7 @@ func (c *runCmd) countsStatements() bool {
 func (c *runCmd) chooseBuild() error {
 	if !c.countsStatements() {
 		if len(c.CoverPkg) > 0 {
-			return errors.New("--coverpkg goes with --coverprofile or --coverpage")
+			return errors.New("--coverpkg requires --coverprofile or --coverpage")
 		}
 		return nil
 	}

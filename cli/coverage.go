@@ -100,7 +100,7 @@ func nameOf(text string, operations []string) string {
 // partitions, every role in a minority, and pairs of operations.
 func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([]coverage.Watch, error) {
 	if info.Nodes < 2 {
-		return nil, fmt.Errorf("--coverage: %s has %d node, there is nothing to divide", info.Name, info.Nodes)
+		return nil, fmt.Errorf("--coverage: %s has %d node, which cannot be partitioned", info.Name, info.Nodes)
 	}
 	criteria := []cover.Criterion{cover.Split{K: 2}, cover.Separate{K: 1, L: 2}, cover.Isolate{}}
 	spaces := []cover.Space{cover.Uniform(info.Nodes, 2)}

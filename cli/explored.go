@@ -47,7 +47,7 @@ func (x *explored) plan(e *Env, at *place, options []string) (lockstep.Plan, err
 	pairs := at.set
 	if x.Nodes != nil {
 		if *x.Nodes < 1 {
-			return plan, fmt.Errorf("--nodes is %d, allowed is 1 and more", *x.Nodes)
+			return plan, fmt.Errorf("--nodes is %d, it must be at least 1", *x.Nodes)
 		}
 		pairs = append([]string{fmt.Sprintf("nodes=%d", *x.Nodes)}, pairs...)
 	}

@@ -149,7 +149,7 @@ func (c *replayCmd) script(e *Env, t *trace.Trace) error {
 		return err
 	}
 	if at.target.Script == nil {
-		return fmt.Errorf("--script: the target %s has no drafts of scripts", t.Header.Target)
+		return fmt.Errorf("--script: the target %s cannot generate a script", t.Header.Target)
 	}
 	if err := e.write(c.Script, func(w io.Writer) error {
 		_, err := io.WriteString(w, at.target.Script(t))

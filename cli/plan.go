@@ -82,7 +82,7 @@ func (c *planCmd) Run(e *Env) error {
 func (c *planCmd) parse(params *cover.Params) (err error) {
 	if (c.PartitionSequence == "") == (c.Criterion == "partition-sequence") {
 		return errors.New(
-			"--partition-sequence goes with plan partition-sequence, and plan partition-sequence needs it")
+			"--partition-sequence requires plan partition-sequence, and plan partition-sequence needs it")
 	}
 	if c.PartitionSequence != "" {
 		if params.PartitionSequence, err = cover.ParsePartitionSequence(c.PartitionSequence); err != nil {

@@ -91,9 +91,9 @@ func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
 // origin names the program that would have the trace's target.
 func (r *recorded) origin(h *trace.Header) string {
 	if _, program, ok := strings.Cut(h.Tool, " "); ok && checkName("program", program) == nil {
-		return fmt.Sprintf("the trace was made by %s, which --program %s builds and asks", program, quoted(program))
+		return fmt.Sprintf("the trace was made by %s, which --program %s builds and uses", program, quoted(program))
 	}
-	return "--program names the main package of one that knows it, which calls cli.Main with its targets"
+	return "--program names the main package of one that has it, which calls cli.Main with its targets"
 }
 
 // plan returns the plan on which the trace can be replayed.

@@ -43,7 +43,7 @@ func goalOf(what string, info lockstep.Info) (lockstep.Spec, error) {
 		return nil, fmt.Errorf("--sometimes %s: %s has no role %q, its roles are: %s", what, info.Name, role,
 			orNone(info.Roles))
 	case has && !isKind:
-		return nil, fmt.Errorf("--sometimes %s: %q is no kind of step, and only steps have a role", what, name)
+		return nil, fmt.Errorf("--sometimes %s: %q is not a kind of step, and only steps have a role", what, name)
 	case isKind && !info.Supports.Has(kind):
 		return nil, fmt.Errorf("--sometimes %s: %s has no steps of this kind, it has: %s", what, info.Name, info.Supports)
 	case isKind:

@@ -38,7 +38,7 @@ func (a Allow) has(key, value string) bool {
 func (a Allow) check(t target.Target, named map[string]string) error {
 	for _, o := range t.Options() {
 		if value, set := named[o.Key]; set && !o.FromFile(value) && !a.has(o.Key, value) {
-			return fmt.Errorf("%s=%s %s, which a file must not choose: give --set %s to allow it", o.Key, value,
+			return fmt.Errorf("%s=%s %s, which a trace or plan must not choose: give --set %s to allow it", o.Key, value,
 				o.Trust.Does(), quoted(o.Key+"="+value))
 		}
 	}
@@ -80,7 +80,7 @@ func (c *runCmd) checkOptions(at *place) error {
 		return nil
 	}
 	if c.Conform != "" {
-		return errors.New("--conform names a file to read, which a file must not choose")
+		return errors.New("--conform names a file to read, which a trace or plan must not choose")
 	}
 	named := map[string]string{}
 	for _, pair := range at.set {

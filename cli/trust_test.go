@@ -19,7 +19,7 @@ func TestAllow(t *testing.T) {
 	}{
 		{etcd.Target, map[string]string{"version": "v3.6.16", "nodes": "3"}, nil, ""},
 		{etcd.Target, map[string]string{"version": "v3.6.999"}, nil,
-			"version=v3.6.999 names something to download and start, which a file must not choose: give --set " +
+			"version=v3.6.999 names something to download and start, which a trace or plan must not choose: give --set " +
 				"version=v3.6.999 to allow it"},
 		{etcd.Target, map[string]string{"version": "v3.6.999"}, []string{"version=v3.6.999"}, ""},
 		{

@@ -46,7 +46,7 @@ func TestPlanNames(t *testing.T) {
 		{
 			"campaigns: [" + start + "]",
 			nil,
-			"bin=" + evil + " names a program to start, which a file must not choose: give --set bin=" + evil,
+			"bin=" + evil + " names a program to start, which a trace or plan must not choose: give --set bin=" + evil,
 		},
 		{"campaigns: [" + start + "]", []string{"--set", "bin=./other"}, "give --set bin=" + evil},
 		{

@@ -116,7 +116,7 @@ func ExampleSometimes() {
 	}
 	// Output:
 	// <nil> pass
-	// "a node restarts" must happen sometimes, and happened in none of 10 runs
+	// "a node restarts" is expected at least once, and happened in none of 10 runs
 }
 
 func ExampleSometimesEvent() {

@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 		{"partition:criterion=isolate,role=leader", roles, ""},
 		{"partition:criterion=separate,role=leader", roles, "set other, too"},
 		{"partition:criterion=separate,role=leader,other=follower", roles, ""},
-		{"partition:other=leader", roles, "goes with criterion=separate and a role"},
+		{"partition:other=leader", roles, "requires criterion=separate and a role"},
 		{
 			"uniform:by=crash",
 			info,

@@ -136,7 +136,7 @@ func (p Partition) check(info lockstep.Info) error {
 
 func (p Partition) checkRoles(info lockstep.Info) error {
 	if p.Other != "" && (p.Criterion != Separation || p.Role == "") {
-		return fmt.Errorf("partition: other is %s, it goes with criterion=separate and a role", p.Other)
+		return fmt.Errorf("partition: other is %s, it requires criterion=separate and a role", p.Other)
 	}
 	if p.Role != "" && p.Other == "" && p.Criterion == Separation {
 		return fmt.Errorf("partition: role is %s, to separate it from something set other, too", p.Role)
@@ -163,7 +163,7 @@ func hasRole(info lockstep.Info, role string) error {
 
 func (p Partition) checkCriterion(info lockstep.Info) error {
 	if p.Seek {
-		return fmt.Errorf("seek goes with a partition sequence; for a criterion, set role")
+		return fmt.Errorf("seek requires a partition sequence; for a criterion, set role")
 	}
 	criterion, space, err := p.Tested(info.Nodes)
 	if err == nil && p.Family {

@@ -368,7 +368,7 @@ func TestPartitionSequenceTerms(t *testing.T) {
 		"sequence=2|3":                           "sum to 4",
 		"sequence=leader":                        "sides = 1: want 2 to 8",
 		"sequence=n1|n9":                         "nodes of the partition sequence = {9}: want 1 to 4",
-		"seek=true":                              "seek goes with a partition sequence",
+		"seek=true":                              "seek requires a partition sequence",
 		"sequence=leader(2)|zookeeper(minority)": "want a partition sequence that a test of 4 nodes",
 	} {
 		s, err := strategy.Parse("partition:" + options)

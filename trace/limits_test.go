@@ -125,7 +125,7 @@ func TestLimits(t *testing.T) {
 		{
 			"effects",
 			io.MultiReader(strings.NewReader(header("")+start), repeated(`{"event":"x","node":1}`+"\n", 1_500_000)),
-			"line 100003: step 0 causes more than 100000 things",
+			"line 100003: step 0 has more than 100000 effects",
 		},
 		{
 			"bytes",

@@ -172,7 +172,7 @@ func (r *reader) effects(rec *Record) error {
 			r.ahead = line
 			return nil
 		case number == MaxEffects:
-			err = fmt.Errorf("step %d causes more than %d things", rec.Number, MaxEffects)
+			err = fmt.Errorf("step %d has more than %d effects", rec.Number, MaxEffects)
 		case what.Sent != nil:
 			err = r.sentLine(line, rec)
 		case what.Event != nil:

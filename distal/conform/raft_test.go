@@ -37,7 +37,9 @@ func model(t *testing.T, name string, o conform.Options) *conform.Spec {
 
 // TestRaft checks that a correct Raft conforms to the model, and that its runs exercise every rule of it.
 func TestRaft(t *testing.T) {
-	for _, c := range []struct{ nodes, runs int }{{3, tier.Pick(60, 5000)}, {5, tier.Pick(0, 1000)}} {
+	for _, c := range []struct{ nodes, runs, percent int }{
+		{3, tier.Pick(60, 2000), 99}, {5, tier.Pick(0, 200), 90}, // more nodes reach the limits of the search more often
+	} {
 		if testing.Short() {
 			c.runs /= 6
 		}
@@ -50,7 +52,7 @@ func TestRaft(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Fatalf("%d nodes, run %d: %s\n%s", c.nodes, f.Run, f.Finding, f.Trace.Pictures[0].Data)
 		}
-		if result.Verdicts[trace.Pass]*100 < result.Runs*99 {
+		if result.Verdicts[trace.Pass]*100 < result.Runs*c.percent {
 			t.Errorf("%d nodes: %v, %v", c.nodes, result.Verdicts, result.Reasons)
 		}
 		if notes := s.Notes(); len(notes) != 1 {

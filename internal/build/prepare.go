@@ -122,7 +122,7 @@ func (j *job) prepareSource(ctx context.Context) error {
 	}
 	dir, err := j.download(ctx, j.program.Library, j.version)
 	if err != nil {
-		return fmt.Errorf("%s cannot be had in version %q: %w%s", j.program.Name, j.version, err, j.known())
+		return fmt.Errorf("%s is not available in version %q: %w%s", j.program.Name, j.version, err, j.known())
 	}
 	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
 		return err

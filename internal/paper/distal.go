@@ -189,7 +189,7 @@ type protocolTable struct {
 // Run prints the table. After an interrupt the table has the protocols searched until then.
 func (c *distalTableCmd) Run(e *cli.Env) error {
 	if c.Runs < 1 || c.Seeds < 1 {
-		return fmt.Errorf("--runs is %d and --seeds is %d, allowed is 1 and more", c.Runs, c.Seeds)
+		return fmt.Errorf("--runs is %d and --seeds is %d, it must be at least 1", c.Runs, c.Seeds)
 	}
 	if c.Only != "" && !slices.Contains(examples.Names(), c.Only) {
 		_, err := examples.Source(c.Only)

@@ -136,7 +136,7 @@ func (c *bftsmartCmd) Run(e *cli.Env) error {
 	case err != nil:
 		return err
 	case c.Runs < 1:
-		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
+		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
 	case c.List:
 		for _, p := range t.Cases {
 			fmt.Fprintf(e.Out, "%-18s %d filters, %d states, %d lines, %d of 100\n", p.Name, p.Filters, p.States, p.Lines,

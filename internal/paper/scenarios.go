@@ -37,7 +37,7 @@ func (scenariosCmd) Help() string {
 // Run makes the tables.
 func (c *scenariosCmd) Run(e *cli.Env) error {
 	if c.Runs < 1 {
-		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
+		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
 	}
 	var s lockstep.Strategy = raftscenarios.Strategy
 	if c.Strategy != "" {

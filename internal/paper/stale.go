@@ -64,7 +64,7 @@ type staleRow struct {
 // Run makes the campaigns.
 func (c *staleCmd) Run(e *cli.Env) error {
 	if c.Runs < 1 {
-		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
+		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
 	}
 	var made []staleRow
 	for _, r := range staleRows {

@@ -170,7 +170,7 @@ func TestCorrectProtocol(t *testing.T) {
 			if k.Name == "uniform" && c.Nodes == 1 {
 				k.Default = strategy.Uniform{Period: 4, Isolations: 2, Rounds: 16}
 			}
-			if k.Name == "partition" && c.Nodes == 1 { // there is nothing to divide
+			if k.Name == "partition" && c.Nodes == 1 { // nothing to partition
 				continue
 			}
 			result, err := lockstep.Explore(context.Background(),

@@ -31,7 +31,7 @@ func (c *tableCmd) Run(e *cli.Env) error {
 	case err != nil:
 		return err
 	case c.Runs < 1:
-		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
+		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
 	case c.Ablate:
 		return t.Ablate(e.Ctx, e.Out, c.Runs, c.Seed)
 	}
@@ -50,7 +50,7 @@ type clausesCmd struct {
 // Run writes a line for each rule with the number of scenarios that cover it, and the first of them.
 func (c *clausesCmd) Run(e *cli.Env) error {
 	if c.Runs < 1 {
-		return fmt.Errorf("--runs is %d, allowed is 1 and more", c.Runs)
+		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
 	}
 	by := map[int][]string{}
 	for _, s := range Cases {
