@@ -270,3 +270,23 @@ func (c *chunk) String() string {
 	_, _ = h.Write(c.Data)
 	return fmt.Sprintf("%s/%d bytes=%d hash=%08x", c.Conn, c.Seq, len(c.Data), h.Sum32())
 }
+
+// slowness draws how long a read of a node takes.
+func (w *World) slowness(n lockstep.Node) time.Duration {
+	if c := w.links.source[n]; !w.Settling() && c.strikes(w.links.SlowReads) {
+		return 1 + time.Duration(c.IntN(int(w.links.SlowTime)))
+	}
+	return 0
+}
+
+// lookup draws whether a lookup of a node fails, and after what time.
+func (w *World) lookup(n lockstep.Node) (fails bool, after time.Duration) {
+	c := w.links.source[n]
+	if w.Settling() || !c.strikes(w.links.LookupErrors) {
+		return false, 0
+	}
+	return true, time.Duration(c.IntN(2)) * lookupTimeout
+}
+
+// lookupTimeout is how long a lookup without an answer takes: two attempts of 5 s, the default of resolv.conf.
+const lookupTimeout = 10 * time.Second

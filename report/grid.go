@@ -38,11 +38,12 @@ func (o Options) cell() int { return max(28, o.width()/4) }
 func Grid(w io.Writer, t *trace.Trace, o Options) error {
 	var b strings.Builder
 	heading(&b, t)
-	if len(t.Rounds) > 0 {
+	switch {
+	case len(t.Rounds) > 0:
 		drawRounds(&b, t, o)
-	} else if timed(t) && !o.Steps {
+	case timed(t) && !o.Steps:
 		drawTimeline(&b, t, o)
-	} else {
+	default:
 		newStepList(&b, t, o).draw()
 	}
 	closing(&b, t, o)

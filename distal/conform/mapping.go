@@ -96,7 +96,6 @@ var Outputs = Mapping{Name: "outputs", New: newOutputs}
 type outputs struct {
 	program *machine.Program
 	last    []string
-	texts   map[string]bool
 }
 
 func newOutputs(p *machine.Program, info lockstep.Info) (Observer, error) {

@@ -185,6 +185,23 @@ type Guarantee struct {
 	Assumes []string `json:"assumes,omitempty"`
 }
 
+// addProperties adds how often each property was checked, and what happened sometimes.
+func (d *Document) addProperties(checked []lockstep.Count) {
+	for _, j := range checked {
+		if j.Sometimes {
+			d.Sometimes = append(d.Sometimes, Sometimes{j.Name, max(j.N, 0), j.Runs})
+			continue
+		}
+		d.Checked[j.Name] = nil
+		if n := j.N; n != lockstep.NotCounted {
+			d.Checked[j.Name] = &n
+			if n > 0 || !j.Optional {
+				d.CheckedRuns[j.Name] = j.Runs
+			}
+		}
+	}
+}
+
 // Document returns the campaign as JSON.
 func (c *Campaign) Document() Document {
 	r := c.Result
@@ -243,19 +260,7 @@ func (c *Campaign) Document() Document {
 		d.FirstRun = &f.Run
 		d.Finding = &Finding{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
 	}
-	for _, j := range r.Checked {
-		if j.Sometimes {
-			d.Sometimes = append(d.Sometimes, Sometimes{j.Name, max(j.N, 0), j.Runs})
-			continue
-		}
-		d.Checked[j.Name] = nil
-		if n := j.N; n != lockstep.NotCounted {
-			d.Checked[j.Name] = &n
-			if n > 0 || !j.Optional {
-				d.CheckedRuns[j.Name] = j.Runs
-			}
-		}
-	}
+	d.addProperties(r.Checked)
 	for _, x := range r.Effects {
 		d.Effects = append(d.Effects, Effect{x.Name, x.N})
 	}

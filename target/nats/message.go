@@ -34,8 +34,9 @@ func (r *route) feed(data []byte) (kind, text string) {
 		r.skip -= len(data)
 		return "payload", fmt.Sprintf("[%08x]", crc32.ChecksumIEEE(data))
 	}
-	r.rest = append(r.rest, data[r.skip:]...)
-	r.skip = 0
+	skipped := min(r.skip, len(data))
+	r.rest = append(r.rest, data[skipped:]...)
+	r.skip -= skipped
 	var lines []said
 	for {
 		line, after, whole := bytes.Cut(r.rest, []byte("\r\n"))
