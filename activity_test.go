@@ -34,14 +34,14 @@ func (a *activity) Collect(_ int, noted any) {
 	}
 }
 
-func (w *activityWatcher) Reset()     { *w = activityWatcher{events: map[string]int{}} }
-func (w *activityWatcher) Noted() any { return *w }
-func (w *activityWatcher) Observe(r *lockstep.Run) {
+func (a *activityWatcher) Reset()     { *a = activityWatcher{events: map[string]int{}} }
+func (a *activityWatcher) Noted() any { return *a }
+func (a *activityWatcher) Observe(r *lockstep.Run) {
 	for _, e := range r.Events() {
-		w.events[e.Type]++
+		a.events[e.Type]++
 	}
 	if r.Last().Kind == trace.Request {
-		w.requests++
+		a.requests++
 	}
 }
 

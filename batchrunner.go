@@ -66,32 +66,32 @@ func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 
 // Prepared is the plan with all defaults filled in and with its strategy as it has learned, and the properties of
 // system and strategy.
-func (c *BatchRunner) Prepared() (Plan, Info, Terms) { return c.plan.Plan, c.plan.info, c.plan.terms }
+func (b *BatchRunner) Prepared() (Plan, Info, Terms) { return b.plan.Plan, b.plan.info, b.plan.terms }
 
 // Properties are the properties of the spec, each with a count of zero checks.
-func (c *BatchRunner) Properties() []Count { return c.plan.unchecked() }
+func (b *BatchRunner) Properties() []Count { return b.plan.unchecked() }
 
 // WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
-func (c *BatchRunner) WarmUp(ctx context.Context) error {
-	x := newCampaign(ctx, c, 0, 0, 0)
+func (b *BatchRunner) WarmUp(ctx context.Context) error {
+	x := newCampaign(ctx, b, 0, 0, 0)
 	return x.worker(0).deploy()
 }
 
 // Make makes the runs from first up to, not including, end. The parameter found is the number of findings known to
 // precede them: a campaign keeps no more findings than its plan says. The result is about these runs alone, up to the
 // one that ends the campaign; see [Result.Add].
-func (c *BatchRunner) Make(ctx context.Context, first, end, found int) (*Result, error) {
-	x := newCampaign(ctx, c, first, end, found)
-	c.forget()
-	before := c.left.Load()
-	if c.severally() {
+func (b *BatchRunner) Make(ctx context.Context, first, end, found int) (*Result, error) {
+	x := newCampaign(ctx, b, first, end, found)
+	b.forget()
+	before := b.left.Load()
+	if b.severally() {
 		x.makeSeverally(first)
 	} else {
 		x.makeAll(first)
 	}
 	r := x.result
-	r.Left = int(c.left.Load() - before)
-	if w := c.started[0]; w != nil && c.plan.terms.Sequential && !c.severally() {
+	r.Left = int(b.left.Load() - before)
+	if w := b.started[0]; w != nil && b.plan.terms.Sequential && !b.severally() {
 		stats := w.sched.Report(true)
 		r.Reached, r.Exhausted = stats.Reached, stats.Done
 	}
@@ -108,13 +108,13 @@ func (c *campaign) makeAll(first int) {
 }
 
 // forget makes what earlier batches reached, their schedules and states count as new.
-func (c *BatchRunner) forget() {
-	c.pairs.sum = novelty.Set{}
-	if c.distinct == nil {
+func (b *BatchRunner) forget() {
+	b.pairs.sum = novelty.Set{}
+	if b.distinct == nil {
 		return
 	}
-	*c.distinct = *newDistinct()
-	for _, w := range c.started {
+	*b.distinct = *newDistinct()
+	for _, w := range b.started {
 		if w != nil {
 			clear(w.watchers[len(w.watchers)-1].(*distinctWatcher).met)
 		}
@@ -122,16 +122,16 @@ func (c *BatchRunner) forget() {
 }
 
 // Distinct returns the distinct schedules and states of the last batch, by their hashes, if the plan counts them.
-func (c *BatchRunner) Distinct() (schedules, states []uint64) {
-	if c.distinct == nil {
+func (b *BatchRunner) Distinct() (schedules, states []uint64) {
+	if b.distinct == nil {
 		return nil, nil
 	}
-	return slices.Sorted(maps.Keys(c.distinct.schedules)), slices.Sorted(maps.Keys(c.distinct.states))
+	return slices.Sorted(maps.Keys(b.distinct.schedules)), slices.Sorted(maps.Keys(b.distinct.states))
 }
 
 // Close ends the deployments.
-func (c *BatchRunner) Close() (err error) {
-	for _, w := range c.started {
+func (b *BatchRunner) Close() (err error) {
+	for _, w := range b.started {
 		if w != nil {
 			err = errors.Join(err, w.close())
 		}
@@ -140,44 +140,44 @@ func (c *BatchRunner) Close() (err error) {
 }
 
 // Conclude adds to the result of a whole campaign the values that are known only after the last run.
-func (c *BatchRunner) Conclude(r *Result) {
-	if c.plan.terms.Measured != nil {
-		r.Guarantee = c.plan.terms.Measured(r.Stats)
+func (b *BatchRunner) Conclude(r *Result) {
+	if b.plan.terms.Measured != nil {
+		r.Guarantee = b.plan.terms.Measured(r.Stats)
 	}
-	if size := c.plan.terms.Runs; size > 0 {
+	if size := b.plan.terms.Runs; size > 0 {
 		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
 		if r.Runs == size {
 			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
 			r.Guarantee.Certain = true
 		}
 	}
-	if c.plan.terms.Sequential {
+	if b.plan.terms.Sequential {
 		r.Guarantee.Certain = r.Exhausted
 	}
 	if r.Guarantee.Certain && r.Reached != "" {
-		r.Reached += c.given()
+		r.Reached += b.given()
 	}
 	if r.Reached != "" {
 		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
 	}
-	if c.plan.Scenario != nil {
-		r.Guarantee = r.Guarantee.under(c.plan.Scenario.Name(), r.Effects)
+	if b.plan.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(b.plan.Scenario.Name(), r.Effects)
 	}
 }
 
 // given says what stayed the same in all runs of a campaign that made every execution.
-func (c *BatchRunner) given() string {
+func (b *BatchRunner) given() string {
 	var list []string
-	if c.plan.terms.Given != "" {
-		list = append(list, c.plan.terms.Given)
+	if b.plan.terms.Given != "" {
+		list = append(list, b.plan.terms.Given)
 	}
-	if c.plan.info.Draws != "" {
-		list = append(list, "one draw of the "+c.plan.info.Draws+" of "+c.plan.info.Name)
+	if b.plan.info.Draws != "" {
+		list = append(list, "one draw of the "+b.plan.info.Draws+" of "+b.plan.info.Name)
 	}
-	if c.plan.Scenario != nil {
-		list = append(list, "the scenario "+c.plan.Scenario.Name()+", with one seed")
+	if b.plan.Scenario != nil {
+		list = append(list, "the scenario "+b.plan.Scenario.Name()+", with one seed")
 	}
-	if c.plan.info.Determinism == BestEffort {
+	if b.plan.info.Determinism == BestEffort {
 		list = append(list, "a best-effort system")
 	}
 	if len(list) == 0 {

@@ -65,8 +65,8 @@ func inBatches(t *rapid.T, plan lockstep.Plan, ends []int, runners int) *lockste
 // oneClock is a system whose nodes share one clock.
 type oneClock struct{ raft.Cluster }
 
-func (c oneClock) Describe() (lockstep.Info, error) {
-	info, err := c.Cluster.Describe()
+func (o oneClock) Describe() (lockstep.Info, error) {
+	info, err := o.Cluster.Describe()
 	info.OneClock = true
 	return info, err
 }

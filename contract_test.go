@@ -405,8 +405,8 @@ func TestOneClock(t *testing.T) {
 // ticker's timer fires every 10 units, that of node 2 every 15.
 type ticker struct{ self lockstep.Node }
 
-func (n ticker) Start(c *sim.Context[int])                   { c.SetTimeout(trace.Time(5 + 5*n.self)) }
-func (n ticker) Timeout(c *sim.Context[int])                 { n.Start(c) }
+func (t ticker) Start(c *sim.Context[int])                   { c.SetTimeout(trace.Time(5 + 5*t.self)) }
+func (t ticker) Timeout(c *sim.Context[int])                 { t.Start(c) }
 func (ticker) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (ticker) Request(*sim.Context[int], int32, string)      {}
 
@@ -639,9 +639,9 @@ type enclosing struct {
 	refuse       func(run func()) (*lockstep.Finding, error) // instead of only calling run
 }
 
-func (s enclosing) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
-	d, err := s.System.Deploy(ctx, p)
-	return enclosed{d, s}, err
+func (e enclosing) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
+	d, err := e.System.Deploy(ctx, p)
+	return enclosed{d, e}, err
 }
 
 type enclosed struct {
@@ -649,14 +649,14 @@ type enclosed struct {
 	by enclosing
 }
 
-func (d enclosed) Capabilities() lockstep.Capabilities {
-	a := d.Deployment.Capabilities()
+func (e enclosed) Capabilities() lockstep.Capabilities {
+	a := e.Deployment.Capabilities()
 	a.Enclose = func(run func()) (*lockstep.Finding, error) {
-		*d.by.inside++
-		*d.by.runs++
-		defer func() { *d.by.inside-- }()
-		if d.by.refuse != nil {
-			return d.by.refuse(run)
+		*e.by.inside++
+		*e.by.runs++
+		defer func() { *e.by.inside-- }()
+		if e.by.refuse != nil {
+			return e.by.refuse(run)
 		}
 		run()
 		return nil, nil
@@ -821,18 +821,18 @@ type lateDeployment struct {
 	waits int
 }
 
-func (d *lateDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error {
-	d.waits = 0
+func (l *lateDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	l.waits = 0
 	return nil
 }
 
-func (d *lateDeployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+func (l *lateDeployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if s.Kind == trace.Wait {
-		if d.waits++; d.waits == *d.after {
+		if l.waits++; l.waits == *l.after {
 			out.Send(1, 1, "answer", trace.Tag{})
 		}
 	}
 	return nil
 }
-func (d *lateDeployment) Capabilities() (a lockstep.Capabilities) { return a }
-func (d *lateDeployment) Close() error                            { return nil }
+func (l *lateDeployment) Capabilities() (a lockstep.Capabilities) { return a }
+func (l *lateDeployment) Close() error                            { return nil }

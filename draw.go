@@ -30,28 +30,28 @@ type Source struct {
 
 // Seed begins a new run; a deployment calls it in Reset. The stream distinguishes the sources of a deployment.
 // Without an outbox, outside the engine, nothing is recorded.
-func (c *Source) Seed(out *Outbox, seed, stream uint64) {
-	if c.own == nil {
-		c.own = rand.New(&c.pcg)
+func (s *Source) Seed(out *Outbox, seed, stream uint64) {
+	if s.own == nil {
+		s.own = rand.New(&s.pcg)
 	}
-	c.out = out
-	c.pcg.Seed(seed, stream)
+	s.out = out
+	s.pcg.Seed(seed, stream)
 }
 
 // IntN draws a number from 0 to n-1. It panics if n is less than 1.
-func (c *Source) IntN(n int) int {
-	if c.out == nil || !c.out.run.draws.on {
-		return c.own.IntN(n)
+func (s *Source) IntN(n int) int {
+	if s.out == nil || !s.out.run.draws.on {
+		return s.own.IntN(n)
 	}
-	return int(c.out.run.draw(func(r *rand.Rand) uint64 { return uint64(r.IntN(n)) }, c) % uint64(n))
+	return int(s.out.run.draw(func(r *rand.Rand) uint64 { return uint64(r.IntN(n)) }, s) % uint64(n))
 }
 
 // Uint64 draws any number.
-func (c *Source) Uint64() uint64 {
-	if c.out == nil || !c.out.run.draws.on {
-		return c.pcg.Uint64()
+func (s *Source) Uint64() uint64 {
+	if s.out == nil || !s.out.run.draws.on {
+		return s.pcg.Uint64()
 	}
-	return c.out.run.draw((*rand.Rand).Uint64, c)
+	return s.out.run.draw((*rand.Rand).Uint64, s)
 }
 
 // Source is a source for the draws of the step under way; it needs no seeding.

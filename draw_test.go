@@ -18,16 +18,16 @@ import (
 // one when they start.
 type dice struct{ self lockstep.Node }
 
-func (n *dice) Start(c *sim.Context[int]) {
+func (d *dice) Start(c *sim.Context[int]) {
 	c.Emit("start", c.Rand().Uint64())
 	c.SetTimeout(1)
 }
-func (n *dice) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (n *dice) Timeout(c *sim.Context[int]) {
+func (d *dice) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (d *dice) Timeout(c *sim.Context[int]) {
 	c.Emit("timer", [2]int{c.Source().IntN(1_000_000), c.Source().IntN(1_000_000)})
 	c.SetTimeout(1)
 }
-func (n *dice) Request(c *sim.Context[int], id int32, _ string) {
+func (d *dice) Request(c *sim.Context[int], id int32, _ string) {
 	c.Emit("request", [2]int{int(id), c.Source().IntN(1_000_000)})
 }
 

@@ -487,8 +487,8 @@ func TestScenario(t *testing.T) {
 // resetting is a scenario whose count restarts with each run.
 type resetting struct{ tally }
 
-func (s resetting) New(i lockstep.Info) lockstep.Director { return resetting{s.tally.New(i).(tally)} }
-func (s resetting) Reset(*rand.Rand)                      { *s.n = 0 }
+func (r resetting) New(i lockstep.Info) lockstep.Director { return resetting{r.tally.New(i).(tally)} }
+func (r resetting) Reset(*rand.Rand)                      { *r.n = 0 }
 
 // The engine informs a system of the settling stage for the same steps as in the trace, also in a replay.
 func TestSystemHearsOfSettling(t *testing.T) {

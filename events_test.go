@@ -40,9 +40,9 @@ type talker struct {
 	watched *[2]int
 }
 
-func (s talker) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
-	d, err := s.System.Deploy(ctx, p)
-	return talks{d, s.watched}, err
+func (t talker) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
+	d, err := t.System.Deploy(ctx, p)
+	return talks{d, t.watched}, err
 }
 
 type talks struct {
@@ -50,13 +50,13 @@ type talks struct {
 	watched *[2]int
 }
 
-func (d talks) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+func (t talks) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out.Watched() {
-		d.watched[1]++
+		t.watched[1]++
 	} else {
-		d.watched[0]++
+		t.watched[0]++
 	}
-	return d.Deployment.Do(ctx, s, out)
+	return t.Deployment.Do(ctx, s, out)
 }
 
 // eventful is a walk whose scheduler looks at events.

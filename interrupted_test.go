@@ -16,7 +16,7 @@ type timed struct {
 	runs *int
 }
 
-func (s timed) Describe() (lockstep.Info, error) {
+func (t timed) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
 		Name:        "timed",
 		Nodes:       1,
@@ -26,24 +26,24 @@ func (s timed) Describe() (lockstep.Info, error) {
 		Events:      []string{"bad"},
 	}, nil
 }
-func (s timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return s, nil }
+func (t timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return t, nil }
 
-func (s timed) Reset(context.Context, uint64, *lockstep.Outbox) error {
-	*s.runs++
+func (t timed) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	*t.runs++
 	return nil
 }
 
-func (s timed) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	if *s.runs > 1 {
-		s.up()
+func (t timed) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+	if *t.runs > 1 {
+		t.up()
 		return ctx.Err()
 	}
 	out.Event(lockstep.Event{Node: 1, Type: "bad"})
 	return nil
 }
 
-func (s timed) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
-func (s timed) Close() error                        { return nil }
+func (t timed) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (t timed) Close() error                        { return nil }
 
 // A finding stays if the campaign's time ends during its repetition.
 func TestFoundAsTimeIsUp(t *testing.T) {

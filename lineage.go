@@ -8,25 +8,25 @@ import (
 )
 
 // severally reports whether the strategy learns in several lineages.
-func (c *BatchRunner) severally() bool { return c.plan.terms.Lineages > 1 }
+func (b *BatchRunner) severally() bool { return b.plan.terms.Lineages > 1 }
 
 // epoch is the first run of the epoch of a run.
-func (c *BatchRunner) epoch(run int) int {
-	all := c.plan.terms.Lineages * c.plan.terms.Epoch
+func (b *BatchRunner) epoch(run int) int {
+	all := b.plan.terms.Lineages * b.plan.terms.Epoch
 	return run / all * all
 }
 
 // Learn passes to the batch runner what a lineage learned in its runs from first on; see [Learner]. A batch runner
 // needs this for all runs of earlier epochs before it makes runs. It already knows what its own runs learned.
-func (c *BatchRunner) Learn(first int, learned []byte) {
-	if c.learned == nil {
-		c.learned = map[int][]byte{}
+func (b *BatchRunner) Learn(first int, learned []byte) {
+	if b.learned == nil {
+		b.learned = map[int][]byte{}
 	}
-	c.learned[first] = learned
+	b.learned[first] = learned
 }
 
 // Learned is what the runs of a lineage from first on have learned, as far as the batch runner knows.
-func (c *BatchRunner) Learned(first int) []byte { return c.learned[first] }
+func (b *BatchRunner) Learned(first int) []byte { return b.learned[first] }
 
 // makeSeverally makes the runs of several lineages: those of one epoch concurrently, one epoch after the other.
 func (c *campaign) makeSeverally(first int) {
@@ -54,23 +54,23 @@ func (c *campaign) makeSeverally(first int) {
 }
 
 // teach brings the scheduler of a worker to the beginning of a run's epoch.
-func (c *BatchRunner) teach(w *worker, run int) error {
+func (b *BatchRunner) teach(w *worker, run int) error {
 	learner, ok := w.sched.(Learner)
 	if !ok {
-		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", c.plan.Strategy,
-			c.plan.terms.Lineages)
+		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", b.plan.Strategy,
+			b.plan.terms.Lineages)
 	}
 	var pcg rand.PCG
 	source := func(run int) *rand.Rand {
-		pcg.Seed(RunSeed(c.plan.Seed, run), 1)
+		pcg.Seed(RunSeed(b.plan.Seed, run), 1)
 		return rand.New(&pcg)
 	}
 	learner.Begin()
-	for ; w.taught < c.epoch(run); w.taught += c.plan.terms.Lineages * c.plan.terms.Epoch {
+	for ; w.taught < b.epoch(run); w.taught += b.plan.terms.Lineages * b.plan.terms.Epoch {
 		var lineages [][]byte
-		for i := range c.plan.terms.Lineages {
-			first := w.taught + i*c.plan.terms.Epoch
-			learned, ok := c.learned[first]
+		for i := range b.plan.terms.Lineages {
+			first := w.taught + i*b.plan.terms.Epoch
+			learned, ok := b.learned[first]
 			if !ok {
 				return fmt.Errorf("lockstep: what was learned from run %d on is missing", first)
 			}

@@ -67,9 +67,9 @@ type distinctWatcher struct {
 
 func (*distinctWatcher) observes(run int) bool { return countsStates(run) }
 
-func (w *distinctWatcher) Reset() { w.fresh = nil }
+func (d *distinctWatcher) Reset() { d.fresh = nil }
 
-func (w *distinctWatcher) Observe(r *Run) {
+func (d *distinctWatcher) Observe(r *Run) {
 	h := uint64(r.up)
 	for n := range r.up.All() {
 		f, ok := r.Fingerprint(n)
@@ -78,11 +78,11 @@ func (w *distinctWatcher) Observe(r *Run) {
 		}
 		h = RunSeed(h^f, int(n))
 	}
-	if _, ok := w.met[h]; !ok {
-		w.met[h] = struct{}{}
-		w.fresh = append(w.fresh, h)
+	if _, ok := d.met[h]; !ok {
+		d.met[h] = struct{}{}
+		d.fresh = append(d.fresh, h)
 	}
 }
 
 // Noted returns the states that are new to the worker.
-func (w *distinctWatcher) Noted() any { return w.fresh }
+func (d *distinctWatcher) Noted() any { return d.fresh }

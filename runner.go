@@ -90,59 +90,59 @@ func orNothing(text string, ok bool) string {
 }
 
 // Info is the system's description of itself.
-func (b *Runner) Info() Info { return b.worker.info }
+func (r *Runner) Info() Info { return r.worker.info }
 
 // Settle sets the maximum number of steps in the settling stage of subsequent runs.
-func (b *Runner) Settle(steps int) { b.worker.Settle = steps }
+func (r *Runner) Settle(steps int) { r.worker.Settle = steps }
 
 // KeepOrder sets whether messages in subsequent runs keep the order of the trace's strategy. A step is then
 // impossible if it lets a message overtake more messages of its link than that order allows. KeepOrder reports
 // whether there is such an order. The default is false.
-func (b *Runner) KeepOrder(keep bool) bool {
-	b.worker.run.lines = lineups{}
+func (r *Runner) KeepOrder(keep bool) bool {
+	r.worker.run.lines = lineups{}
 	if keep {
-		b.worker.run.lines = b.lines
+		r.worker.run.lines = r.lines
 	}
-	return b.lines.order != nil
+	return r.lines.order != nil
 }
 
 // Run makes the run with the given number. If s is nil, the plan's strategy provides the scheduler. An error is a
 // failure of the tool, the plan or the environment, or the context's error. Under the plan's watchdog, a hanging run
 // has the hang as its finding, and the runner continues with a new deployment.
-func (b *Runner) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
-	defer b.use(ctx, s)()
-	if b.worker.Watch != nil {
-		return b.runWatched(number)
+func (r *Runner) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
+	defer r.use(ctx, s)()
+	if r.worker.Watch != nil {
+		return r.runWatched(number)
 	}
-	outcome, err := b.worker.one(number)
-	b.collect(number, err)
+	outcome, err := r.worker.one(number)
+	r.collect(number, err)
 	return outcome, err
 }
 
 // Record is Run with a recording. The recording extends as far as the run did, also if there is an error. Under the
 // plan's watchdog, a hanging run is recorded up to the hang, and the runner continues with a new deployment.
-func (b *Runner) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
-	defer b.use(ctx, s)()
-	if b.worker.Watch != nil {
-		return b.recordWatched(number)
+func (r *Runner) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
+	defer r.use(ctx, s)()
+	if r.worker.Watch != nil {
+		return r.recordWatched(number)
 	}
-	t, err := b.worker.record(number)
-	b.collect(number, err)
+	t, err := r.worker.record(number)
+	r.collect(number, err)
 	return t, err
 }
 
 // collect passes the watchers' notes to the plan's observers.
-func (b *Runner) collect(number int, err error) {
+func (r *Runner) collect(number int, err error) {
 	if err == nil {
-		for i, w := range b.worker.watchers {
-			b.worker.Observers[i].Collect(number, w.Noted())
+		for i, w := range r.worker.watchers {
+			r.worker.Observers[i].Collect(number, w.Noted())
 		}
 	}
 }
 
 // use sets the scheduler of the next run, and returns a function that undoes this.
-func (b *Runner) use(ctx context.Context, s Scheduler) func() {
-	w := b.worker
+func (r *Runner) use(ctx context.Context, s Scheduler) func() {
+	w := r.worker
 	was := w.sched
 	w.ctx = ctx
 	if s != nil {
@@ -156,7 +156,7 @@ func (b *Runner) use(ctx context.Context, s Scheduler) func() {
 }
 
 // Close releases the deployment.
-func (b *Runner) Close() error { return b.worker.close() }
+func (r *Runner) Close() error { return r.worker.close() }
 
 // Record makes the run of a plan with the given number and records it, whatever its verdict.
 func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error) {

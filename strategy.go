@@ -118,9 +118,9 @@ type RunStats struct {
 	Inverse float64 // the sum, over these runs, of the inverse probability of their choices
 }
 
-func (s *RunStats) add(t RunStats) {
-	s.Events, s.Width = max(s.Events, t.Events), max(s.Width, t.Width)
-	s.Runs, s.Changes, s.Inverse = s.Runs+t.Runs, s.Changes+t.Changes, s.Inverse+t.Inverse
+func (r *RunStats) add(t RunStats) {
+	r.Events, r.Width = max(r.Events, t.Events), max(r.Width, t.Width)
+	r.Runs, r.Changes, r.Inverse = r.Runs+t.Runs, r.Changes+t.Changes, r.Inverse+t.Inverse
 }
 
 // probes is the number of runs that a strategy learns from.

@@ -86,8 +86,8 @@ const (
 )
 
 // String is the grade as text.
-func (r Determinism) String() string {
-	if r == Deterministic {
+func (d Determinism) String() string {
+	if d == Deterministic {
 		return "deterministic"
 	}
 	return "best effort"
@@ -118,41 +118,41 @@ type Env struct {
 
 // WarmUp calls a function that does the work that a process must do once, before the first run that counts. Its time
 // counts neither for the watchdog nor, by [Plan.Warming], for the time of a campaign.
-func (p *Env) WarmUp(do func() error) error {
-	if p.warming != nil {
-		defer p.warming()()
+func (e *Env) WarmUp(do func() error) error {
+	if e.warming != nil {
+		defer e.warming()()
 	}
 	return do()
 }
 
 // Dir is the deployment's own directory. It is created at the first call, and removed when the deployment has been
 // closed. The directory of a killed process is removed when the next one is created beside it.
-func (p *Env) Dir() (string, error) {
-	if p.dir == nil {
-		dir, err := scratch.New(p.root, strconv.Itoa(p.Worker))
+func (e *Env) Dir() (string, error) {
+	if e.dir == nil {
+		dir, err := scratch.New(e.root, strconv.Itoa(e.Worker))
 		if err != nil {
-			return "", fmt.Errorf("lockstep: no directory for worker %d: %w", p.Worker, err)
+			return "", fmt.Errorf("lockstep: no directory for worker %d: %w", e.Worker, err)
 		}
-		p.dir = dir
+		e.dir = dir
 	}
-	return p.dir.Path, nil
+	return e.dir.Path, nil
 }
 
 // Prefer sets the parent of the deployment's directory, if the plan sets none and the directory does not exist yet.
 // It is for a deployment whose files should be in memory.
-func (p *Env) Prefer(root string) {
-	if p.root == "" && p.dir == nil {
-		p.root = root
+func (e *Env) Prefer(root string) {
+	if e.root == "" && e.dir == nil {
+		e.root = root
 	}
 }
 
 // clear removes the directory.
-func (p *Env) clear() error {
-	if p.dir == nil {
+func (e *Env) clear() error {
+	if e.dir == nil {
 		return nil
 	}
-	dir := p.dir
-	p.dir = nil
+	dir := e.dir
+	e.dir = nil
 	return dir.Remove()
 }
 
@@ -209,4 +209,4 @@ type Capabilities struct {
 type Inconclusive struct{ Reason string }
 
 // Error is the reason.
-func (w *Inconclusive) Error() string { return w.Reason }
+func (i *Inconclusive) Error() string { return i.Reason }

@@ -67,8 +67,8 @@ type place struct {
 }
 
 // of is the slot of a name in the cache; another name may occupy it.
-func (l *places) of(name string) *place {
-	return &l[mix.Number(uint64(uintptr(unsafe.Pointer(unsafe.StringData(name)))))>>(64-8)]
+func (p *places) of(name string) *place {
+	return &p[mix.Number(uint64(uintptr(unsafe.Pointer(unsafe.StringData(name)))))>>(64-8)]
 }
 
 // is reports whether the slot has this name: the same letters at another address do not count.

@@ -14,8 +14,8 @@ import (
 // violation and draws it.
 type doubtful struct{ fails bool }
 
-func (s doubtful) Properties() []string               { return []string{"doubtful"} }
-func (s doubtful) New(lockstep.Info) lockstep.Monitor { return &doubter{doubtful: s} }
+func (d doubtful) Properties() []string               { return []string{"doubtful"} }
+func (d doubtful) New(lockstep.Info) lockstep.Monitor { return &doubter{doubtful: d} }
 
 type doubter struct {
 	doubtful

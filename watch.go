@@ -38,24 +38,24 @@ type moment struct {
 }
 
 // sign shows that the worker is alive. The worker calls it now and then.
-func (l *heartbeat) sign() {
-	if l.asked.Load() {
-		l.asked.Store(false)
+func (h *heartbeat) sign() {
+	if h.asked.Load() {
+		h.asked.Store(false)
 	}
 }
 
 // alive reports whether the worker has called sign since the last call of alive, or is warming up its process.
-func (l *heartbeat) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
+func (h *heartbeat) alive() bool { return !h.asked.Swap(true) || h.warm.Load() > 0 }
 
 // name records the goroutine that makes the runs.
-func (l *heartbeat) name() {
+func (h *heartbeat) name() {
 	id := stack.ID()
-	l.id.Store(&id)
+	h.id.Store(&id)
 }
 
 // stack is the stack of that goroutine.
-func (l *heartbeat) stack() string {
-	if id := l.id.Load(); id != nil {
+func (h *heartbeat) stack() string {
+	if id := h.id.Load(); id != nil {
 		return stack.Of(*id)
 	}
 	return ""
@@ -76,8 +76,8 @@ func (w *worker) enters() {
 }
 
 // hanging is the trace of the recorded run that hangs, as far as it got.
-func (l *heartbeat) hanging() *trace.Trace {
-	m := l.moment.Load()
+func (h *heartbeat) hanging() *trace.Trace {
+	m := h.moment.Load()
 	if m == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (l *heartbeat) hanging() *trace.Trace {
 		where = fmt.Sprintf("step %d (%s %s)", s.Number, s.Step.Kind, s.Text)
 		t.Records = append(slices.Clip(t.Records), s)
 	}
-	found := Finding{Property: Hang, Text: where + " does not end", Step: m.record.Number, Stack: l.stack()}.Capped()
+	found := Finding{Property: Hang, Text: where + " does not end", Step: m.record.Number, Stack: h.stack()}.Capped()
 	t.Outcome = trace.Outcome{Verdict: trace.Fail, Finding: &found, Steps: m.record.Number}
 	return &t
 }
@@ -226,10 +226,10 @@ func watched[T any](b *Runner, do func(*worker) (T, error)) (result T, hung *wor
 }
 
 // runWatched makes a run under the plan's watchdog.
-func (b *Runner) runWatched(number int) (trace.Outcome, error) {
-	outcome, hung, err := watched(b, func(w *worker) (trace.Outcome, error) { return w.one(number) })
+func (r *Runner) runWatched(number int) (trace.Outcome, error) {
+	outcome, hung, err := watched(r, func(w *worker) (trace.Outcome, error) { return w.one(number) })
 	if hung == nil {
-		b.collect(number, err)
+		r.collect(number, err)
 	} else {
 		outcome = trace.Outcome{
 			Verdict: trace.Fail,
@@ -240,11 +240,11 @@ func (b *Runner) runWatched(number int) (trace.Outcome, error) {
 }
 
 // recordWatched records a run under the plan's watchdog.
-func (b *Runner) recordWatched(number int) (*trace.Trace, error) {
-	b.worker.traced = true
-	t, hung, err := watched(b, func(w *worker) (*trace.Trace, error) { return w.record(number) })
+func (r *Runner) recordWatched(number int) (*trace.Trace, error) {
+	r.worker.traced = true
+	t, hung, err := watched(r, func(w *worker) (*trace.Trace, error) { return w.record(number) })
 	if hung == nil {
-		b.collect(number, err)
+		r.collect(number, err)
 	} else if err == nil {
 		if t = hung.hanging(); t == nil {
 			err = fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", number, hung.Seed, hung.stack())

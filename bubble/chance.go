@@ -66,33 +66,33 @@ func (l *lot) chance(by lockstep.Node, stream uint64) *Source {
 }
 
 // own is the source to draw from. The caller holds the lock.
-func (c *Source) own() *lockstep.Source {
-	if c.lot.over && !c.late {
-		c.late = true
-		c.source.Seed(nil, c.lot.seed, c.stream)
+func (s *Source) own() *lockstep.Source {
+	if s.lot.over && !s.late {
+		s.late = true
+		s.source.Seed(nil, s.lot.seed, s.stream)
 	}
-	return &c.source
+	return &s.source
 }
 
 // IntN draws a number from 0 to n-1. It panics if n is less than 1.
-func (c *Source) IntN(n int) int {
-	c.lot.mutex.Lock()
-	defer c.lot.mutex.Unlock()
-	return c.own().IntN(n)
+func (s *Source) IntN(n int) int {
+	s.lot.mutex.Lock()
+	defer s.lot.mutex.Unlock()
+	return s.own().IntN(n)
 }
 
 // Uint64 draws any number.
-func (c *Source) Uint64() uint64 {
-	c.lot.mutex.Lock()
-	defer c.lot.mutex.Unlock()
-	return c.own().Uint64()
+func (s *Source) Uint64() uint64 {
+	s.lot.mutex.Lock()
+	defer s.lot.mutex.Unlock()
+	return s.own().Uint64()
 }
 
 // strikes draws whether an event happens that has this probability.
-func (c *Source) strikes(share float64) bool {
+func (s *Source) strikes(share float64) bool {
 	const parts = 1_000_000
-	return share > 0 && c.IntN(parts) >= parts-int(math.Ceil(share*parts))
+	return share > 0 && s.IntN(parts) >= parts-int(math.Ceil(share*parts))
 }
 
 // rand is the source for code that needs a generator of math/rand/v2.
-func (c *Source) rand() *rand.Rand { return rand.New(c) }
+func (s *Source) rand() *rand.Rand { return rand.New(s) }

@@ -45,7 +45,7 @@ func (d Delay) draw(c *Source) time.Duration {
 }
 
 // lower draws a number below n, such that a lower draw gives a higher number.
-func (c *Source) lower(n int) int { return n - 1 - c.IntN(n) }
+func (s *Source) lower(n int) int { return n - 1 - s.IntN(n) }
 
 // String is the distribution as text.
 func (d Delay) String() string {

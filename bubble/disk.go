@@ -18,10 +18,10 @@ type DiskModel struct {
 	Longest time.Duration
 }
 
-func (m DiskModel) check() error {
-	if !(m.Slow >= 0 && m.Slow <= 1) || m.Longest < 0 {
-		return fmt.Errorf("the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time", m.Slow,
-			m.Longest)
+func (d DiskModel) check() error {
+	if !(d.Slow >= 0 && d.Slow <= 1) || d.Longest < 0 {
+		return fmt.Errorf("the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time", d.Slow,
+			d.Longest)
 	}
 	return nil
 }

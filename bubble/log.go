@@ -55,8 +55,8 @@ type logWriter struct {
 	level string
 }
 
-func (w logWriter) Write(line []byte) (int, error) {
-	w.node.Log(trace.LogServer, w.level, func() string { return strings.TrimRight(string(line), "\n") })
+func (l logWriter) Write(line []byte) (int, error) {
+	l.node.Log(trace.LogServer, l.level, func() string { return strings.TrimRight(string(line), "\n") })
 	return len(line), nil
 }
 

@@ -66,14 +66,14 @@ type takes struct {
 	runs [][]string
 }
 
-func (w *takes) New(lockstep.Info) lockstep.Watcher { return w }
-func (w *takes) Collect(_ int, noted any)           { w.runs = append(w.runs, noted.([]string)) }
-func (w *takes) Reset()                             { w.now = nil }
-func (w *takes) Noted() any                         { return w.now }
-func (w *takes) Observe(r *lockstep.Run) {
+func (t *takes) New(lockstep.Info) lockstep.Watcher { return t }
+func (t *takes) Collect(_ int, noted any)           { t.runs = append(t.runs, noted.([]string)) }
+func (t *takes) Reset()                             { t.now = nil }
+func (t *takes) Noted() any                         { return t.now }
+func (t *takes) Observe(r *lockstep.Run) {
 	for _, e := range r.Events() {
 		if e.Type == "taken" {
-			w.now = append(w.now, e.Value.(string))
+			t.now = append(t.now, e.Value.(string))
 		}
 	}
 }
@@ -115,13 +115,13 @@ func TestUntakenWithdrawn(t *testing.T) {
 // atCrash counts crashes, and the requests that are offered after each.
 type atCrash struct{ crashes, offered int }
 
-func (w *atCrash) New(lockstep.Info) lockstep.Watcher { return w }
-func (w *atCrash) Collect(int, any)                   {}
-func (w *atCrash) Reset()                             { *w = atCrash{} }
-func (w *atCrash) Noted() any                         { return nil }
-func (w *atCrash) Observe(r *lockstep.Run) {
+func (a *atCrash) New(lockstep.Info) lockstep.Watcher { return a }
+func (a *atCrash) Collect(int, any)                   {}
+func (a *atCrash) Reset()                             { *a = atCrash{} }
+func (a *atCrash) Noted() any                         { return nil }
+func (a *atCrash) Observe(r *lockstep.Run) {
 	if r.Last().Kind == trace.Crash {
-		w.crashes++
-		w.offered += len(r.Pending())
+		a.crashes++
+		a.offered += len(r.Pending())
 	}
 }

@@ -43,11 +43,11 @@ type stoppingDeployment struct {
 	system stopping
 }
 
-func (d *stoppingDeployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	if d.system.left.Add(-1) == 0 {
-		d.system.stop()
+func (s *stoppingDeployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	if s.system.left.Add(-1) == 0 {
+		s.system.stop()
 	}
-	return d.Deployment.Reset(ctx, seed, out)
+	return s.Deployment.Reset(ctx, seed, out)
 }
 
 // interrupted runs a command that is interrupted after a number of runs.

@@ -61,7 +61,7 @@ type diagnosis struct {
 }
 
 // Run checks the tools.
-func (c *doctorCmd) Run(e *Env) error {
+func (d *doctorCmd) Run(e *Env) error {
 	var all []health
 	missing := 0
 	for _, t := range tools {
@@ -84,7 +84,7 @@ func (c *doctorCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	if d.JSON {
 		return e.JSON(diagnosis{missing, all, built})
 	}
 	for _, h := range all {

@@ -21,12 +21,12 @@ func (goCmd) Help() string {
 }
 
 // Run replaces this program by the go command, whose exit status becomes the program's.
-func (c *goCmd) Run(e *Env) error {
-	if len(c.Args) > 0 && slices.Contains([]string{"--help", "-help", "-h", "help"}, c.Args[0]) {
+func (g *goCmd) Run(e *Env) error {
+	if len(g.Args) > 0 && slices.Contains([]string{"--help", "-help", "-h", "help"}, g.Args[0]) {
 		_, err := fmt.Fprintf(e.Out,
-			"Usage: lockstep go build|test|run|vet|install [arguments of the go command]\n\n%s\n", c.Help())
+			"Usage: lockstep go build|test|run|vet|install [arguments of the go command]\n\n%s\n", g.Help())
 		return err
 	}
-	e.status = overlay.Main(e.Ctx, c.Args, os.Stdin, e.Out, e.Err)
+	e.status = overlay.Main(e.Ctx, g.Args, os.Stdin, e.Out, e.Err)
 	return nil
 }

@@ -18,24 +18,24 @@ type looping struct{ smr.Cluster }
 
 var untilTheEnd = make(chan struct{})
 
-func (s looping) Describe() (lockstep.Info, error) {
-	info, err := s.Cluster.Describe()
+func (l looping) Describe() (lockstep.Info, error) {
+	info, err := l.Cluster.Describe()
 	info.Name, info.Options = "looping", nil
 	return info, err
 }
 
-func (s looping) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(ctx, p)
+func (l looping) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
+	d, err := l.Cluster.Deploy(ctx, p)
 	return &loopingDeployment{d}, err
 }
 
 type loopingDeployment struct{ lockstep.Deployment }
 
-func (d *loopingDeployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+func (l *loopingDeployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if s.Msg != 0 && out.Message(s.Msg).Type == "Propose" {
 		<-untilTheEnd
 	}
-	return d.Deployment.Do(ctx, s, out)
+	return l.Deployment.Do(ctx, s, out)
 }
 
 // A node that never returns from a step is a finding, with its stack and its trace.

@@ -53,16 +53,16 @@ func (listCmd) Help() string {
 }
 
 // Run prints the list.
-func (c *listCmd) Run(e *Env) error {
+func (l *listCmd) Run(e *Env) error {
 	var all lists
 	all.Targets = e.app.list()
 	for _, k := range strategy.All() {
 		all.Strategies = append(all.Strategies, listed{Name: k.Name, Help: k.Help, Options: k.Options(), Linked: true})
 	}
-	if c.Name != "" {
-		all.Targets, all.Strategies = only(all.Targets, c.Name), only(all.Strategies, c.Name)
+	if l.Name != "" {
+		all.Targets, all.Strategies = only(all.Targets, l.Name), only(all.Strategies, l.Name)
 		if len(all.Targets)+len(all.Strategies) == 0 {
-			at, err := e.locate(c.Name, nil)
+			at, err := e.locate(l.Name, nil)
 			if err == nil && at.program != nil {
 				err = e.handOver(at)
 			}
@@ -71,22 +71,22 @@ func (c *listCmd) Run(e *Env) error {
 			}
 			all.Targets = only(e.app.list(), at.target.Name)
 		} else if t := all.Targets; len(t) == 1 && !t[0].Linked {
-			return e.handOver(place{program: e.app.program(c.Name)})
+			return e.handOver(place{program: e.app.program(l.Name)})
 		}
 	}
-	if c.Name != "" && len(all.Targets) == 1 {
+	if l.Name != "" && len(all.Targets) == 1 {
 		if err := e.detail(&all.Targets[0]); err != nil {
 			return err
 		}
 	}
-	if c.JSON {
+	if l.JSON {
 		return e.JSON(all)
 	}
 	if len(all.Targets) > 0 {
 		fmt.Fprintln(e.Out, "Targets (lockstep run TARGET --set key=value):")
 		writeListed(e.Out, all.Targets)
 	}
-	if c.Name == "" {
+	if l.Name == "" {
 		fmt.Fprintln(e.Out)
 	}
 	if len(all.Strategies) > 0 {

@@ -140,23 +140,23 @@ func printNodes(e *Env, t *trace.Trace) {
 }
 
 // script writes the draft of a script for a trace whose target this program has.
-func (c *replayCmd) script(e *Env, t *trace.Trace) error {
-	if err := CheckFiles("script", c.Script); err != nil {
+func (r *replayCmd) script(e *Env, t *trace.Trace) error {
+	if err := CheckFiles("script", r.Script); err != nil {
 		return err
 	}
-	at, err := c.place(e, t)
+	at, err := r.place(e, t)
 	if err != nil {
 		return err
 	}
 	if at.target.Script == nil {
 		return fmt.Errorf("--script: the target %s cannot generate a script", t.Header.Target)
 	}
-	if err := e.write(c.Script, func(w io.Writer) error {
+	if err := e.write(r.Script, func(w io.Writer) error {
 		_, err := io.WriteString(w, at.target.Script(t))
 		return err
 	}); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", c.Script, err)
+		return fmt.Errorf("%s cannot be written: %w", r.Script, err)
 	}
-	words.Printf(e.Out, "script %s: a draft; check it before you use it\n", c.Script)
+	words.Printf(e.Out, "script %s: a draft; check it before you use it\n", r.Script)
 	return nil
 }

@@ -39,39 +39,39 @@ func (planCmd) Help() string {
 }
 
 // Run prints the answer.
-func (c *planCmd) Run(e *Env) error {
-	if c.Confidence == 0 && c.Tests == 0 {
+func (p *planCmd) Run(e *Env) error {
+	if p.Confidence == 0 && p.Tests == 0 {
 		return errors.New("plan needs --confidence (how many tests?) or --tests (what is reached?)")
 	}
 	params := cover.Params{
-		Criterion:  c.Criterion,
-		Nodes:      c.Nodes,
-		K:          c.K,
-		L:          c.L,
-		Balanced:   c.Balanced,
-		Bridge:     c.Bridge,
-		Operations: c.Operations,
-		Targets:    c.Targets,
-		Confidence: c.Confidence,
-		Tests:      c.Tests,
+		Criterion:  p.Criterion,
+		Nodes:      p.Nodes,
+		K:          p.K,
+		L:          p.L,
+		Balanced:   p.Balanced,
+		Bridge:     p.Bridge,
+		Operations: p.Operations,
+		Targets:    p.Targets,
+		Confidence: p.Confidence,
+		Tests:      p.Tests,
 	}
-	if err := c.parse(&params); err != nil {
+	if err := p.parse(&params); err != nil {
 		return err
 	}
 	answer, err := cover.Plan(params)
 	if err != nil {
 		return err
 	}
-	if c.SVG != "" {
+	if p.SVG != "" {
 		picture, err := curveChart(params, answer)
 		if err != nil {
 			return err
 		}
-		if err := e.Chart(c.SVG, picture); err != nil {
+		if err := e.Chart(p.SVG, picture); err != nil {
 			return err
 		}
 	}
-	if c.JSON {
+	if p.JSON {
 		return e.JSON(answer)
 	}
 	_, err = fmt.Fprint(e.Out, answer)
@@ -79,24 +79,24 @@ func (c *planCmd) Run(e *Env) error {
 }
 
 // parse reads the partition sequence and its roles into the question.
-func (c *planCmd) parse(params *cover.Params) (err error) {
-	if (c.PartitionSequence == "") == (c.Criterion == "partition-sequence") {
+func (p *planCmd) parse(params *cover.Params) (err error) {
+	if (p.PartitionSequence == "") == (p.Criterion == "partition-sequence") {
 		return errors.New(
 			"--partition-sequence requires plan partition-sequence, and plan partition-sequence needs it")
 	}
-	if c.PartitionSequence != "" {
-		if params.PartitionSequence, err = cover.ParsePartitionSequence(c.PartitionSequence); err != nil {
+	if p.PartitionSequence != "" {
+		if params.PartitionSequence, err = cover.ParsePartitionSequence(p.PartitionSequence); err != nil {
 			return err
 		}
 	}
-	for _, text := range c.Role {
+	for _, text := range p.Role {
 		role, err := cover.ParseRole(text)
 		if err != nil {
 			return err
 		}
 		params.Roles = append(params.Roles, role)
 	}
-	params.Ops, params.During = c.Op, c.During
+	params.Ops, params.During = p.Op, p.During
 	return nil
 }
 

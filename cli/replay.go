@@ -201,19 +201,19 @@ type replayed struct {
 }
 
 // Run replays the run.
-func (c *replayCmd) Run(e *Env) error {
-	t, plan, err := c.open(e)
+func (r *replayCmd) Run(e *Env) error {
+	t, plan, err := r.open(e)
 	if err != nil {
 		return err
 	}
-	if c.Script != "" {
-		return c.script(e, t)
+	if r.Script != "" {
+		return r.script(e, t)
 	}
-	if err := c.check(t); err != nil {
+	if err := r.check(t); err != nil {
 		return err
 	}
-	if c.some() {
-		return c.show(e, plan, t)
+	if r.some() {
+		return r.show(e, plan, t)
 	}
 	again, err := replay.Run(e.Ctx, plan, t)
 	if err != nil {
@@ -226,10 +226,10 @@ func (c *replayCmd) Run(e *Env) error {
 	if o.Finding != nil || o.Verdict == trace.Flaky {
 		e.Found()
 	}
-	if c.JSON {
+	if r.JSON {
 		return e.JSON(
 			replayed{
-				Trace:      c.Trace,
+				Trace:      r.Trace,
 				Target:     t.Header.Target,
 				Build:      t.Header.Build,
 				Verdict:    o.Verdict,
@@ -277,24 +277,24 @@ type shrunk struct {
 }
 
 // Run shrinks the run.
-func (c *shrinkCmd) Run(e *Env) error {
-	t, plan, err := c.open(e)
+func (s *shrinkCmd) Run(e *Env) error {
+	t, plan, err := s.open(e)
 	if err != nil {
 		return err
 	}
 	if f := t.Outcome.Finding; f != nil && f.Property == lockstep.Hang {
-		return fmt.Errorf("%s: the run hangs, and so would its repetitions: it cannot be shrunk", c.Trace)
+		return fmt.Errorf("%s: the run hangs, and so would its repetitions: it cannot be shrunk", s.Trace)
 	}
-	if err := CheckFiles("out", c.Out); err != nil {
+	if err := CheckFiles("out", s.Out); err != nil {
 		return err
 	}
-	small, err := artifact.Shrink(e.Ctx, plan, t, shrink.Options{Attempts: c.Attempts}, c.For)
+	small, err := artifact.Shrink(e.Ctx, plan, t, shrink.Options{Attempts: s.Attempts}, s.For)
 	if err != nil {
 		return err
 	}
-	out := c.Out
+	out := s.Out
 	if out == "" {
-		out = strings.TrimSuffix(strings.TrimSuffix(c.Trace, ".trace"), ".found") + ".small.trace"
+		out = strings.TrimSuffix(strings.TrimSuffix(s.Trace, ".trace"), ".found") + ".small.trace"
 	}
 	small.Trace.Header.Tool = tool()
 	if err := artifact.Trace(e.write, out, small.Trace); err != nil {
@@ -302,7 +302,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 	}
 	e.Found()
 	o := small.Trace.Outcome
-	if c.JSON {
+	if s.JSON {
 		return e.JSON(
 			shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
 				Was: small.Was, Is: small.Is, Attempts: small.Attempts, Exhausted: small.Exhausted,

@@ -26,23 +26,23 @@ type endless struct {
 	serial bool
 }
 
-func (s endless) Describe() (lockstep.Info, error) {
-	info, err := s.Cluster.Describe()
-	info.Name, info.Options, info.Serial = "endless", nil, s.serial
+func (e endless) Describe() (lockstep.Info, error) {
+	info, err := e.Cluster.Describe()
+	info.Name, info.Options, info.Serial = "endless", nil, e.serial
 	return info, err
 }
 
 // Deploy slows the system down, so that the campaign does not fill the disk.
-func (s endless) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
-	d, err := s.Cluster.Deploy(ctx, p)
+func (e endless) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
+	d, err := e.Cluster.Deploy(ctx, p)
 	return slow{d}, err
 }
 
 type slow struct{ lockstep.Deployment }
 
-func (d slow) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+func (s slow) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
 	time.Sleep(100 * time.Microsecond)
-	return d.Deployment.Reset(ctx, seed, out)
+	return s.Deployment.Reset(ctx, seed, out)
 }
 
 // endlessApp is the command line of that program.

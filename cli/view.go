@@ -82,12 +82,12 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 }
 
 // New returns a watcher.
-func (s *view) New(lockstep.Info) lockstep.Watcher { return &looker{} }
+func (v *view) New(lockstep.Info) lockstep.Watcher { return &looker{} }
 
 // Take adds the observations of a run.
-func (s *view) Collect(_ int, noted any) {
+func (v *view) Collect(_ int, noted any) {
 	n := noted.(*view)
-	s.Messages, s.Events = merge(s.Messages, n.Messages), merge(s.Events, n.Events)
+	v.Messages, v.Events = merge(v.Messages, n.Messages), merge(v.Events, n.Events)
 }
 
 // merge adds the types of the second list to the first.

@@ -40,8 +40,8 @@ type RangeError struct {
 }
 
 // Error names the argument, its value and the allowed range.
-func (e *RangeError) Error() string {
-	return fmt.Sprintf("%s = %v: want %s", e.What, e.Value, e.Want)
+func (r *RangeError) Error() string {
+	return fmt.Sprintf("%s = %v: want %s", r.What, r.Value, r.Want)
 }
 
 // inRange refuses a value below low or above high; why, if not empty, says where

@@ -97,33 +97,33 @@ func (l Links) Partition() (Partition, Shape) {
 type OneWayCut struct{ Node, To int }
 
 // In looks for a stage with that link.
-func (d OneWayCut) In(run []Stage) bool {
+func (o OneWayCut) In(run []Stage) bool {
 	return slices.ContainsFunc(run, func(s Stage) bool {
-		return s.Links != nil && s.Links.Hears(d.To, d.Node) && !s.Links.Hears(d.Node, d.To)
+		return s.Links != nil && s.Links.Hears(o.To, o.Node) && !s.Links.Hears(o.Node, o.To)
 	})
 }
 
 // Tests counts the stages in which some link is cut one way.
-func (d OneWayCut) Tests(run []Stage) int { return shaped(run, OneWay) }
+func (o OneWayCut) Tests(run []Stage) int { return shaped(run, OneWay) }
 
 // String names the two nodes.
-func (d OneWayCut) String() string { return "cut the link from " + pair(d.To, d.Node) + " one way" }
+func (o OneWayCut) String() string { return "cut the link from " + pair(o.To, o.Node) + " one way" }
 
 // An IndirectPath is the goal that two nodes are not connected, but have a way around over others.
 type IndirectPath struct{ A, B int }
 
 // In looks for a stage in which the two are not connected, of those with a way around.
-func (a IndirectPath) In(run []Stage) bool {
+func (i IndirectPath) In(run []Stage) bool {
 	return slices.ContainsFunc(run, func(s Stage) bool {
-		return s.shape() == Tangled && !s.Links.Hears(a.A, a.B)
+		return s.shape() == Tangled && !s.Links.Hears(i.A, i.B)
 	})
 }
 
 // Tests counts the stages with a way around a cut.
-func (a IndirectPath) Tests(run []Stage) int { return shaped(run, Tangled) }
+func (i IndirectPath) Tests(run []Stage) int { return shaped(run, Tangled) }
 
 // String names the two nodes.
-func (a IndirectPath) String() string { return "cut " + pair(a.A, a.B) + " with a way around" }
+func (i IndirectPath) String() string { return "cut " + pair(i.A, i.B) + " with a way around" }
 
 func pair(a, b int) string { return fmt.Sprintf("%d to %d", a, b) }
 

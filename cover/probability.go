@@ -64,11 +64,11 @@ func coveringSides(criterion Criterion, space Space, nodes int) *big.Rat {
 }
 
 // Check refuses what is no probability: probabilities outside (0,1], fewer than one goal.
-func (c Probability) Check() error {
-	if err := checkProbability(c.P, c.Goals); err != nil {
+func (p Probability) Check() error {
+	if err := checkProbability(p.P, p.Goals); err != nil {
 		return err
 	}
-	return checkProbability(c.Bound, c.Goals)
+	return checkProbability(p.Bound, p.Goals)
 }
 
 // Combine is the probability of a goal with several parts that are drawn independently:
@@ -94,16 +94,16 @@ func Combine(parts ...Probability) (Probability, error) {
 
 // Rules lists what the paper states about these goals: the corollary, where there is
 // one, and Theorem 3.1 with the bound.
-func (c Probability) Rules() ([]Rule, error) {
-	theorem, err := Theorem31(c.Bound, c.Goals)
+func (p Probability) Rules() ([]Rule, error) {
+	theorem, err := Theorem31(p.Bound, p.Goals)
 	if err != nil {
 		return nil, err
 	}
-	if c.corollary.Name == "" {
+	if p.corollary.Name == "" {
 		return []Rule{theorem}, nil
 	}
-	return []Rule{c.corollary, theorem}, nil
+	return []Rule{p.corollary, theorem}, nil
 }
 
 // Union is the guarantee by the exact probability and the union bound.
-func (c Probability) Union() Union { return Union{P: c.P, Goals: c.Goals} }
+func (p Probability) Union() Union { return Union{P: p.P, Goals: p.Goals} }

@@ -62,19 +62,19 @@ type ExploreResult struct {
 // Bound words how far a search without a violation went, and whether that is a proof about asynchronous runs. It is one
 // where timeouts are free, the network may do anything, every condition is proved, and properties are about single
 // nodes or outputs; otherwise it says what is missing.
-func (r ExploreResult) Bound() string {
+func (e ExploreResult) Bound() string {
 	var missing []string
-	if r.Timeouts == core.Eager.String() {
+	if e.Timeouts == core.Eager.String() {
 		missing = append(missing, "eager timeouts")
 	}
-	if n := len(r.Claims.Watched); n > 0 {
+	if n := len(e.Claims.Watched); n > 0 {
 		missing = append(missing, words.Count(n, "condition")+" watched")
 	}
-	if r.Claims.Assumed != "" {
-		missing = append(missing, "network "+r.Network)
+	if e.Claims.Assumed != "" {
+		missing = append(missing, "network "+e.Network)
 	}
 	var joint []string
-	for _, p := range r.Claims.Properties {
+	for _, p := range e.Claims.Properties {
 		if !p.Exact {
 			joint = append(joint, p.Property)
 		}
@@ -82,9 +82,9 @@ func (r ExploreResult) Bound() string {
 	if len(joint) > 0 {
 		missing = append(missing, strings.Join(joint, " and ")+" between rounds only")
 	}
-	bound := words.Count(r.PhasesComplete, "phase")
+	bound := words.Count(e.PhasesComplete, "phase")
 	switch {
-	case r.Claims.Lockstep:
+	case e.Claims.Lockstep:
 		return bound + " searched in lock-step"
 	case len(missing) > 0:
 		return bound + " searched: " + strings.Join(missing, ", ")
@@ -185,19 +185,19 @@ func alike(r explore.Result) string {
 }
 
 // confirm reproduces a counterexample message by message. What cannot be reproduced is not reported as one.
-func (r *ExploreResult) confirm(m *sequential.Model) {
-	v := r.Violation
-	r.Trace = m.Text(v.Trace)
+func (e *ExploreResult) confirm(m *sequential.Model) {
+	v := e.Violation
+	e.Trace = m.Text(v.Trace)
 	if m.Source == nil {
 		return // the program is written in lock-step: there is no other form of it
 	}
 	if _, err := async.Follow(m, v.Start, v.Trace, v.Property); err != nil {
-		r.Verdict, r.Violation = explore.Unknown, nil
-		r.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v",
+		e.Verdict, e.Violation = explore.Unknown, nil
+		e.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v",
 			v.Property, err)
 		return
 	}
-	r.Replayed = true
+	e.Replayed = true
 }
 
 // TestResult is how a test of a file ended.

@@ -112,17 +112,17 @@ type joinCmd struct {
 }
 
 // Run works until it is interrupted.
-func (c *joinCmd) Run(e *cli.Env) error {
-	token, err := readToken(c.TokenFile, TokenVariable)
+func (j *joinCmd) Run(e *cli.Env) error {
+	token, err := readToken(j.TokenFile, TokenVariable)
 	if err != nil {
 		return err
 	}
 	w := Worker{
-		URL:     c.URL,
+		URL:     j.URL,
 		Token:   token,
-		Name:    c.Name,
-		Workers: c.Workers,
-		Every:   max(c.Every, time.Millisecond),
+		Name:    j.Name,
+		Workers: j.Workers,
+		Every:   max(j.Every, time.Millisecond),
 		Program: e.ProgramOf,
 		Log:     func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) },
 	}
@@ -134,13 +134,13 @@ type runCmd struct {
 }
 
 // Run runs the command run with the fleet.
-func (c *runCmd) Run(e *cli.Env) error {
+func (r *runCmd) Run(e *cli.Env) error {
 	isPlan := func(word string) bool { return strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml") }
-	if len(c.Args) > 0 && isPlan(c.Args[0]) {
-		e.Execute(append([]string{"fleet", "plan"}, c.Args...)...)
+	if len(r.Args) > 0 && isPlan(r.Args[0]) {
+		e.Execute(append([]string{"fleet", "plan"}, r.Args...)...)
 		return nil
 	}
-	args := append([]string{"run"}, c.Args...)
+	args := append([]string{"run"}, r.Args...)
 	given := func(word string) bool { return word == "--fleet" || strings.HasPrefix(word, "--fleet=") }
 	if url := os.Getenv("LOCKSTEP_FLEET"); url != "" && !slices.ContainsFunc(args, given) {
 		args = append(args, "--fleet", url)
@@ -330,13 +330,13 @@ type stopCmd struct {
 }
 
 // Run ends a campaign.
-func (c *stopCmd) Run(e *cli.Env) error {
-	client, err := c.dial(e.Ctx)
+func (s *stopCmd) Run(e *cli.Env) error {
+	client, err := s.dial(e.Ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	ids, err := client.Stop(e.Ctx, c.Campaign)
+	ids, err := client.Stop(e.Ctx, s.Campaign)
 	if err == nil {
 		words.Printf(e.Out, "stopped: %s\n", strings.Join(ids, ", "))
 	}

@@ -110,18 +110,18 @@ func dialPage(address, token string) (*pageClient, error) {
 }
 
 // Close closes the connections.
-func (c *pageClient) Close() { c.http.CloseIdleConnections() }
+func (p *pageClient) Close() { p.http.CloseIdleConnections() }
 
 // get reads a value.
-func (c *pageClient) get(ctx context.Context, path string, into any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.root+path, nil)
+func (p *pageClient) get(ctx context.Context, path string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.root+path, nil)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+c.token)
-	answer, err := c.http.Do(r)
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	answer, err := p.http.Do(r)
 	if err != nil {
-		return fmt.Errorf("no page of a fleet at %s: %w", c.root, err)
+		return fmt.Errorf("no page of a fleet at %s: %w", p.root, err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxTrace))
@@ -129,26 +129,26 @@ func (c *pageClient) get(ctx context.Context, path string, into any) error {
 	case err != nil:
 		return err
 	case answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the fleet at %s does not know this view token", c.root)
+		return fmt.Errorf("the fleet at %s does not know this view token", p.root)
 	case answer.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s: %s: %.500s", c.root, answer.Status, words.Clean(strings.TrimSpace(string(body))))
+		return fmt.Errorf("%s: %s: %.500s", p.root, answer.Status, words.Clean(strings.TrimSpace(string(body))))
 	}
 	return json.Unmarshal(body, into)
 }
 
-func (c *pageClient) status(ctx context.Context) (*status, error) {
+func (p *pageClient) status(ctx context.Context) (*status, error) {
 	s := &status{}
-	return s, c.get(ctx, "/status", s)
+	return s, p.get(ctx, "/status", s)
 }
 
-func (c *pageClient) findings(ctx context.Context, name string) ([]Finding, error) {
+func (p *pageClient) findings(ctx context.Context, name string) ([]Finding, error) {
 	var list foundList
-	err := c.get(ctx, "/findings?campaign="+url.QueryEscape(name), &list)
+	err := p.get(ctx, "/findings?campaign="+url.QueryEscape(name), &list)
 	return list.Findings, err
 }
 
-func (c *pageClient) trace(ctx context.Context, id string, run int) (t batch.Trace, err error) {
-	if err = c.get(ctx, fmt.Sprintf("/finding/%s/%d/stored", url.PathEscape(id), run), &t); err == nil {
+func (p *pageClient) trace(ctx context.Context, id string, run int) (t batch.Trace, err error) {
+	if err = p.get(ctx, fmt.Sprintf("/finding/%s/%d/stored", url.PathEscape(id), run), &t); err == nil {
 		_, err = openTrace(&t)
 	}
 	return t, err

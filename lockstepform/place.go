@@ -122,4 +122,4 @@ type misplaced struct {
 	why string
 }
 
-func (e *misplaced) Error() string { return e.why }
+func (m *misplaced) Error() string { return m.why }

@@ -63,89 +63,89 @@ type regrouper struct {
 }
 
 // Reset begins a new run.
-func (s *regrouper) Reset(*lockstep.Start) {
-	s.driver.Reset(len(s.layout.rounds))
-	s.made, s.after = nil, lockstep.Step{}
+func (r *regrouper) Reset(*lockstep.Start) {
+	r.driver.Reset(len(r.layout.rounds))
+	r.made, r.after = nil, lockstep.Step{}
 }
 
 // Next chooses the next step.
-func (s *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	s.turn = turn
-	if s.after.Kind != trace.Start {
-		*next, s.after = s.after, lockstep.Step{}
-		s.made = append(s.made, s.chosen)
+func (r *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	r.turn = turn
+	if r.after.Kind != trace.Start {
+		*next, r.after = r.after, lockstep.Step{}
+		r.made = append(r.made, r.chosen)
 		return true
 	}
-	s.chosen = nil
-	if !s.driver.Next(turn, next) {
+	r.chosen = nil
+	if !r.driver.Next(turn, next) {
 		return false
 	}
-	made := s.chosen
+	made := r.chosen
 	switch {
 	case next.Kind == trace.Timer && made == nil:
-		if i := slices.IndexFunc(s.timers, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
-			made = s.timers[i]
-			s.timers = slices.Delete(s.timers, i, i+1)
+		if i := slices.IndexFunc(r.timers, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
+			made = r.timers[i]
+			r.timers = slices.Delete(r.timers, i, i+1)
 		}
 	case next.Kind == trace.Deliver && made.forged != "":
-		s.after, made = *next, nil
-		*next = turn.Forge(next.Msg, s.chosen.forged)
+		r.after, made = *next, nil
+		*next = turn.Forge(next.Msg, r.chosen.forged)
 	case next.Kind == trace.Drop:
 		made = nil
 	}
-	s.made = append(s.made, made)
+	r.made = append(r.made, made)
 	return true
 }
 
 // Report reports nothing.
-func (s *regrouper) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+func (r *regrouper) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Open begins a round.
-func (s *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
-	s.kernel = s.all
-	if round < len(s.kernels) {
-		s.kernel = s.kernels[round]
+func (r *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
+	r.kernel = r.all
+	if round < len(r.kernels) {
+		r.kernel = r.kernels[round]
 	}
-	s.acts, s.timers, s.wanted = nil, nil, map[name][]*moment{}
-	byRule := !s.exactTimers && round%max(1, len(s.layout.names)) == 0
-	for _, m := range s.layout.rounds[round] {
+	r.acts, r.timers, r.wanted = nil, nil, map[name][]*moment{}
+	byRule := !r.exactTimers && round%max(1, len(r.layout.names)) == 0
+	for _, m := range r.layout.rounds[round] {
 		switch {
 		case m.deliver():
 			k := name{m.msg.From, m.msg.To, m.msg.Type, m.msg.Tag, m.content}
-			s.wanted[k] = append(s.wanted[k], m)
+			r.wanted[k] = append(r.wanted[k], m)
 		case m.step.Kind == trace.Timer && byRule:
-			s.timers = append(s.timers, m)
+			r.timers = append(r.timers, m)
 		default:
-			s.acts = append(s.acts, m)
+			r.acts = append(r.acts, m)
 		}
 	}
-	return s.layout.phases[round], s.kernel
+	return r.layout.phases[round], r.kernel
 }
 
-func (s *regrouper) name(m *trace.Message) name {
-	return name{m.From, m.To, m.Type, m.Tag, s.turn.Text(m.ID)}
+func (r *regrouper) name(m *trace.Message) name {
+	return name{m.From, m.To, m.Type, m.Tag, r.turn.Text(m.ID)}
 }
 
 // Loses reports whether a message is lost in this round.
-func (s *regrouper) Loses(m *trace.Message) bool {
-	k := s.name(m)
-	if len(s.wanted[k]) == 0 {
+func (r *regrouper) Loses(m *trace.Message) bool {
+	k := r.name(m)
+	if len(r.wanted[k]) == 0 {
 		return true
 	}
-	s.chosen = s.wanted[k][0]
-	s.wanted[k] = s.wanted[k][1:]
+	r.chosen = r.wanted[k][0]
+	r.wanted[k] = r.wanted[k][1:]
 	return false
 }
 
 // Give returns the steps at the start of a round. It skips an impossible step; the comparison then detects that the
 // step is missing.
-func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
-	for len(s.acts) > 0 {
-		m := s.acts[0]
-		s.acts = s.acts[1:]
+func (r *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
+	for len(r.acts) > 0 {
+		m := r.acts[0]
+		r.acts = r.acts[1:]
 		step := lockstep.Step{Kind: m.step.Kind, Node: m.step.Node, Request: m.step.Request}
 		if turn.Possible(step) {
-			s.chosen, *next = m, step
+			r.chosen, *next = m, step
 			return true
 		}
 	}
@@ -153,20 +153,20 @@ func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // Fire selects among the timers that would fire by rule.
-func (s *regrouper) Fire(byRule lockstep.Nodes) lockstep.Nodes {
-	if s.exactTimers {
+func (r *regrouper) Fire(byRule lockstep.Nodes) lockstep.Nodes {
+	if r.exactTimers {
 		return 0
 	}
 	return byRule
 }
 
 // Order sets the order of delivery.
-func (s *regrouper) Order(turn *lockstep.Turn, mail []trace.ID) {
-	if !s.exactOrder {
+func (r *regrouper) Order(turn *lockstep.Turn, mail []trace.ID) {
+	if !r.exactOrder {
 		return
 	}
 	place := func(id trace.ID) int {
-		if ms := s.wanted[s.name(turn.Message(id))]; len(ms) > 0 {
+		if ms := r.wanted[r.name(turn.Message(id))]; len(ms) > 0 {
 			return ms[0].number
 		}
 		return math.MaxInt

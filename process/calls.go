@@ -83,9 +83,9 @@ func (c calls) ask(ctx context.Context, client int, wait time.Duration, do Call)
 }
 
 // ended reports whether a call has a result.
-func (a *call) ended() bool {
+func (c *call) ended() bool {
 	select {
-	case <-a.done:
+	case <-c.done:
 		return true
 	default:
 		return false

@@ -18,16 +18,16 @@ const (
 )
 
 // revive starts the server again inside its process, if that process can do so. Otherwise it ends the process.
-func (v *Server) revive() bool {
-	if !v.idle {
+func (s *Server) revive() bool {
+	if !s.idle {
 		return false
 	}
-	if order(v.Host, "start") {
-		v.idle = false
-		v.incarnations++
+	if order(s.Host, "start") {
+		s.idle = false
+		s.incarnations++
 		return true
 	}
-	v.end()
+	s.end()
 	return false
 }
 

@@ -40,36 +40,36 @@ func newEchoing(c *Cluster) (*echoing, error) {
 }
 
 // driver makes a server dial the next one for a request.
-func (d *echoing) driver() Driver {
+func (e *echoing) driver() Driver {
 	return Driver{
-		Command: func(n lockstep.Node) (*exec.Cmd, error) { return command(d.real[n-1]), nil },
-		Ready:   func(ctx context.Context, n lockstep.Node, _ lockstep.Nodes) bool { return echoes(d.real[n-1])(ctx) },
+		Command: func(n lockstep.Node) (*exec.Cmd, error) { return command(e.real[n-1]), nil },
+		Ready:   func(ctx context.Context, n lockstep.Node, _ lockstep.Nodes) bool { return echoes(e.real[n-1])(ctx) },
 		Begin: func(_ context.Context, out *lockstep.Outbox) error {
 			for id := range int32(3) {
 				out.Offer(trace.Pending{ID: id + 1, To: trace.AllNodes(3), Text: "ask the next"})
 			}
 			return nil
 		},
-		Request: d.request,
+		Request: e.request,
 		Log:     func(line string) bool { return strings.Contains(line, "listening") },
 	}
 }
 
 // up starts the servers that are due and waits for them.
-func (d *echoing) up(ctx context.Context) error {
-	return d.Steady(ctx, d.Up(), func(ctx context.Context, n lockstep.Node) bool { return echoes(d.real[n-1])(ctx) })
+func (e *echoing) up(ctx context.Context) error {
+	return e.Steady(ctx, e.Up(), func(ctx context.Context, n lockstep.Node) bool { return echoes(e.real[n-1])(ctx) })
 }
 
-func (d *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if err := d.up(ctx); err != nil {
+func (e *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if err := e.up(ctx); err != nil {
 		return err
 	}
 	next := s.Node%3 + 1
-	answer, err := processes.Ask(ctx, d.real[s.Node-1], "dial "+d.via[next-1]+" echo hello")
+	answer, err := processes.Ask(ctx, e.real[s.Node-1], "dial "+e.via[next-1]+" echo hello")
 	if err != nil {
 		return Inconclusive(err)
 	}
-	up, cut := d.Up().Has(next), out.Cut(s.Node).Has(next) || out.Cut(next).Has(s.Node)
+	up, cut := e.Up().Has(next), out.Cut(s.Node).Has(next) || out.Cut(next).Has(s.Node)
 	out.Event(lockstep.Event{Node: s.Node, Type: "answer", Text: fmt.Sprintf("%v %v", answer == "hello", up && !cut)})
 	return nil
 }

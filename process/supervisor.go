@@ -145,25 +145,25 @@ type Server struct {
 const limited = `read -r go || exit 1; ulimit -c 0; ulimit -f "$0"; exec "$@" </dev/null`
 
 // Start starts the server with a command, in its directory unless the command names another.
-func (v *Server) Start(cmd *exec.Cmd) error {
-	if v.Running() {
-		return fmt.Errorf("process: %s is running", v.Name)
+func (s *Server) Start(cmd *exec.Cmd) error {
+	if s.Running() {
+		return fmt.Errorf("process: %s is running", s.Name)
 	}
-	if v.revive() {
+	if s.revive() {
 		return nil
 	}
 	if cmd.Err != nil {
-		return fmt.Errorf("process: %s: %w", v.Name, cmd.Err)
+		return fmt.Errorf("process: %s: %w", s.Name, cmd.Err)
 	}
-	blocks := strconv.FormatInt(v.keeper.File/512, 10)
+	blocks := strconv.FormatInt(s.keeper.File/512, 10)
 	bound := exec.Command("/bin/sh", append([]string{"-c", limited, blocks, cmd.Path}, cmd.Args[1:]...)...)
-	bound.Dir, bound.Env, bound.Stdout, bound.Stderr = cmd.Dir, cmd.Env, &v.Log, &v.Log
+	bound.Dir, bound.Env, bound.Stdout, bound.Stderr = cmd.Dir, cmd.Env, &s.Log, &s.Log
 	if bound.Dir == "" {
-		bound.Dir = v.Dir
+		bound.Dir = s.Dir
 	}
 	bindRead, bindWrite, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("process: %s does not start: %w", v.Name, err)
+		return fmt.Errorf("process: %s does not start: %w", s.Name, err)
 	}
 	defer bindWrite.Close()
 	bound.Stdin = bindRead
@@ -173,34 +173,34 @@ func (v *Server) Start(cmd *exec.Cmd) error {
 		_, err = bindWrite.WriteString("\n")
 	}
 	if err != nil {
-		return fmt.Errorf("process: %s does not start: %w", v.Name, err)
+		return fmt.Errorf("process: %s does not start: %w", s.Name, err)
 	}
-	v.child, v.incarnations = c, 1
-	v.pid.Store(int64(c.Pid()))
+	s.child, s.incarnations = c, 1
+	s.pid.Store(int64(c.Pid()))
 	return nil
 }
 
 // Running reports whether the server was started and not ended by the supervisor.
-func (v *Server) Running() bool { return v.child != nil && !v.idle }
+func (s *Server) Running() bool { return s.child != nil && !s.idle }
 
 // Pid returns the number of its process, or 0. It is safe for concurrent use.
-func (v *Server) Pid() int { return int(v.pid.Load()) }
+func (s *Server) Pid() int { return int(s.pid.Load()) }
 
 // probing is the interval of readiness checks.
 const probing = 5 * time.Millisecond
 
 // Await waits until the server is ready according to the function. It returns early, with the end of the log, if the
 // server ends, or if the context does.
-func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) error {
-	if !v.Running() {
-		return fmt.Errorf("process: %s is not running", v.Name)
+func (s *Server) Await(ctx context.Context, ready func(context.Context) bool) error {
+	if !s.Running() {
+		return fmt.Errorf("process: %s is not running", s.Name)
 	}
 	for !ready(ctx) {
 		select {
-		case <-v.child.Done():
-			return v.check()
+		case <-s.child.Done():
+			return s.check()
 		case <-ctx.Done():
-			return fmt.Errorf("process: %s is not ready: %w%s", v.Name, context.Cause(ctx), v.lastWords())
+			return fmt.Errorf("process: %s is not ready: %w%s", s.Name, context.Cause(ctx), s.lastWords())
 		case <-time.After(probing):
 		}
 	}
@@ -209,56 +209,56 @@ func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) er
 
 // Kill ends the server at once, with all processes that it started, and waits until they are gone. If it has a Host,
 // its process stays.
-func (v *Server) Kill() {
+func (s *Server) Kill() {
 	switch {
-	case v.idle:
-	case v.Running() && v.Host != "" && v.incarnations < maxIncarnations && order(v.Host, "stop"):
-		v.idle = true
+	case s.idle:
+	case s.Running() && s.Host != "" && s.incarnations < maxIncarnations && order(s.Host, "stop"):
+		s.idle = true
 	default:
-		v.end()
+		s.end()
 	}
 }
 
 // end ends the process, whether the server in it runs or not.
-func (v *Server) end() {
-	if v.child != nil {
-		v.child.Kill()
+func (s *Server) end() {
+	if s.child != nil {
+		s.child.Kill()
 	}
-	v.child, v.idle = nil, false
-	v.pid.Store(0)
+	s.child, s.idle = nil, false
+	s.pid.Store(0)
 }
 
 // Stop requests the server to end, and kills it when the context ends.
-func (v *Server) Stop(ctx context.Context) {
-	if v.child == nil {
+func (s *Server) Stop(ctx context.Context) {
+	if s.child == nil {
 		return
 	}
-	v.child.Interrupt()
+	s.child.Interrupt()
 	select {
-	case <-v.child.Done():
+	case <-s.child.Done():
 	case <-ctx.Done():
 	}
-	v.end()
+	s.end()
 }
 
 // Pause suspends the server until Thaw. Its connections stay open, and it sends nothing.
-func (v *Server) Pause() error { return v.child.Pause() }
+func (s *Server) Pause() error { return s.child.Pause() }
 
 // Thaw resumes a paused server.
-func (v *Server) Thaw() error { return v.child.Thaw() }
+func (s *Server) Thaw() error { return s.child.Thaw() }
 
 // check reports that the server ended on its own, or takes too much memory.
-func (v *Server) check() error {
-	if !v.Running() {
+func (s *Server) check() error {
+	if !s.Running() {
 		return nil
 	}
 	select {
-	case <-v.child.Done():
-		return fmt.Errorf("process: %s ended unexpectedly: %s%s", v.Name, v.child.Why(), v.lastWords())
+	case <-s.child.Done():
+		return fmt.Errorf("process: %s ended unexpectedly: %s%s", s.Name, s.child.Why(), s.lastWords())
 	default:
 	}
-	if m := memory(v.Pid()); m > v.keeper.Memory {
-		return fmt.Errorf("process: %s has %d MB in memory, allowed are %d", v.Name, m>>20, v.keeper.Memory>>20)
+	if m := memory(s.Pid()); m > s.keeper.Memory {
+		return fmt.Errorf("process: %s has %d MB in memory, allowed are %d", s.Name, m>>20, s.keeper.Memory>>20)
 	}
 	return nil
 }
@@ -266,8 +266,8 @@ func (v *Server) check() error {
 // lastLines is the number of log lines that an error quotes.
 const lastLines = 12
 
-func (v *Server) lastWords() string {
-	lines := v.Log.Last(lastLines)
+func (s *Server) lastWords() string {
+	lines := s.Log.Last(lastLines)
 	if len(lines) == 0 {
 		return ""
 	}

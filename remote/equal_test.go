@@ -108,13 +108,13 @@ type inSim struct{ elector }
 
 type simWorld struct{ *sim.Context[mail] }
 
-func (w simWorld) Emit(event, text string) { w.Context.Emit(event, text) }
+func (s simWorld) Emit(event, text string) { s.Context.Emit(event, text) }
 
-func (s *inSim) Start(c *sim.Context[mail])                { s.start(simWorld{c}) }
-func (s *inSim) Timeout(c *sim.Context[mail])              { s.timer(simWorld{c}) }
-func (s *inSim) Request(*sim.Context[mail], int32, string) {}
-func (s *inSim) Receive(c *sim.Context[mail], from lockstep.Node, m mail) {
-	s.receive(simWorld{c}, from, m)
+func (i *inSim) Start(c *sim.Context[mail])                { i.start(simWorld{c}) }
+func (i *inSim) Timeout(c *sim.Context[mail])              { i.timer(simWorld{c}) }
+func (i *inSim) Request(*sim.Context[mail], int32, string) {}
+func (i *inSim) Receive(c *sim.Context[mail], from lockstep.Node, m mail) {
+	i.receive(simWorld{c}, from, m)
 }
 
 func simulated() lockstep.System {
@@ -131,12 +131,12 @@ type remoteWorld struct {
 	rand *rand.Rand
 }
 
-func (w remoteWorld) Self() lockstep.Node         { return lockstep.Node(w.Node()) }
-func (w remoteWorld) Rand() *rand.Rand            { return w.rand }
-func (w remoteWorld) SetTimeout(after trace.Time) { w.Timer("timer", uint64(after)) }
-func (w remoteWorld) Emit(event, text string)     { w.Event(event, text) }
-func (w remoteWorld) Send(to lockstep.Node, m mail) {
-	w.Client.Send(
+func (r remoteWorld) Self() lockstep.Node         { return lockstep.Node(r.Node()) }
+func (r remoteWorld) Rand() *rand.Rand            { return r.rand }
+func (r remoteWorld) SetTimeout(after trace.Time) { r.Timer("timer", uint64(after)) }
+func (r remoteWorld) Emit(event, text string)     { r.Event(event, text) }
+func (r remoteWorld) Send(to lockstep.Node, m mail) {
+	r.Client.Send(
 		client.Message{
 			To:   int(to),
 			Type: m.kind,

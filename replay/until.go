@@ -51,10 +51,10 @@ type stopper struct {
 }
 
 // Next takes the next step.
-func (p *stopper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	if turn.Steps() == p.at && p.stop != nil {
-		p.stop()
-		p.stop = nil
+func (s *stopper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if turn.Steps() == s.at && s.stop != nil {
+		s.stop()
+		s.stop = nil
 	}
-	return p.Player.Next(turn, next)
+	return s.Player.Next(turn, next)
 }

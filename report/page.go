@@ -63,17 +63,17 @@ const (
 // DefaultAnswers are the types of events that pages draw as answers to clients.
 var DefaultAnswers = []string{"answer", "answered", "applied", "reply", "response", "result"}
 
-func (o PageOptions) complete() PageOptions {
-	if o.MaxSteps <= 0 {
-		o.MaxSteps = DefaultMaxSteps
+func (p PageOptions) complete() PageOptions {
+	if p.MaxSteps <= 0 {
+		p.MaxSteps = DefaultMaxSteps
 	}
-	if o.MaxText <= 0 {
-		o.MaxText = DefaultMaxText
+	if p.MaxText <= 0 {
+		p.MaxText = DefaultMaxText
 	}
-	if o.Answers == nil {
-		o.Answers = DefaultAnswers
+	if p.Answers == nil {
+		p.Answers = DefaultAnswers
 	}
-	return o
+	return p
 }
 
 // Page writes a run as one self-contained HTML file: it needs no network and no other file. Nodes are rows. Rounds are
@@ -105,8 +105,8 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 }
 
 // timed reports whether the page opens with a timeline.
-func (d *pageData) timed() bool {
-	return slices.ContainsFunc(d.Views, func(s *scene) bool { return !s.Hidden && s.Timeline != nil })
+func (p *pageData) timed() bool {
+	return slices.ContainsFunc(p.Views, func(s *scene) bool { return !s.Hidden && s.Timeline != nil })
 }
 
 // pageData is the data of the page's template.
@@ -127,38 +127,38 @@ type pageData struct {
 func (pageData) Program() bool { return true }
 
 // open chooses the view shown first: one in rounds, which is the easiest to read.
-func (d *pageData) open(v Views) {
+func (p *pageData) open(v Views) {
 	first := v.Lockstep
-	d.Open = "lockstep"
+	p.Open = "lockstep"
 	for _, x := range []struct {
 		id    string
 		trace *trace.Trace
 	}{{"shrunk", v.Shrunk}, {"found", v.Found}} {
 		if x.trace != nil && (first == nil || len(first.Rounds) == 0 && len(x.trace.Rounds) > 0) {
-			d.Open, first = x.id, x.trace
+			p.Open, first = x.id, x.trace
 		}
 	}
 	if v.phased() != nil && len(first.Rounds) == 0 {
-		d.Open = "phases"
+		p.Open = "phases"
 	}
-	for _, s := range d.Views {
-		s.Hidden = s.ID != d.Open
-		d.Data = append(d.Data, s.data)
+	for _, s := range p.Views {
+		s.Hidden = s.ID != p.Open
+		p.Data = append(p.Data, s.data)
 	}
-	d.Header, d.Outcome = first.Header, first.Outcome
-	d.Subtitle = plain.Cut(subtitle(first.Header), d.Options.MaxText)
-	d.Verdict = string(first.Outcome.Verdict)
+	p.Header, p.Outcome = first.Header, first.Outcome
+	p.Subtitle = plain.Cut(subtitle(first.Header), p.Options.MaxText)
+	p.Verdict = string(first.Outcome.Verdict)
 	if f := first.Outcome.Finding; f != nil {
-		d.Said = plain.Cut(plain.Clean(f.Text), d.Options.MaxText)
+		p.Said = plain.Cut(plain.Clean(f.Text), p.Options.MaxText)
 	}
-	d.Title = d.Options.Title
-	if d.Title == "" {
-		d.Title = "Lockstep: " + first.Header.Target
+	p.Title = p.Options.Title
+	if p.Title == "" {
+		p.Title = "Lockstep: " + first.Header.Target
 		if f := first.Outcome.Finding; f != nil {
-			d.Title += ", " + f.Property
+			p.Title += ", " + f.Property
 		}
 	}
-	d.Title = plain.Cut(plain.Clean(d.Title), d.Options.MaxText)
+	p.Title = plain.Cut(plain.Clean(p.Title), p.Options.MaxText)
 }
 
 //go:embed page.html

@@ -40,8 +40,8 @@ func climbers() sim.Cluster[trace.Tag] {
 // loosely is turns whose messages wait for the next round of their name.
 type loosely struct{ turns }
 
-func (s loosely) New(info lockstep.Info) lockstep.Scheduler {
-	p := s.turns.New(info)
+func (l loosely) New(info lockstep.Info) lockstep.Scheduler {
+	p := l.turns.New(info)
 	p.(*turning).inner.Loosely(true)
 	return p
 }
@@ -86,24 +86,24 @@ func TestRoundsAreClosed(t *testing.T) {
 // next phase, which has not begun, and in round A of this phase, which is over.
 type leaper struct{ climber }
 
-func (n *leaper) Timeout(c *sim.Context[trace.Tag]) {
-	if n.phase == 0 && c.Self() == 1 {
-		n.phase = 1
-		n.send(c, 0)
+func (l *leaper) Timeout(c *sim.Context[trace.Tag]) {
+	if l.phase == 0 && c.Self() == 1 {
+		l.phase = 1
+		l.send(c, 0)
 	}
 	c.SetTimeout(1)
 }
 
-func (n *leaper) Receive(c *sim.Context[trace.Tag], from lockstep.Node, m trace.Tag) {
+func (l *leaper) Receive(c *sim.Context[trace.Tag], from lockstep.Node, m trace.Tag) {
 	switch {
-	case m.Phase < n.phase:
+	case m.Phase < l.phase:
 	case m.Round == 0:
-		n.phase = m.Phase
-		c.Send(from, trace.Tag{Phase: n.phase, Round: 1})
+		l.phase = m.Phase
+		c.Send(from, trace.Tag{Phase: l.phase, Round: 1})
 	case from == 2: // one answer is enough
-		n.send(c, 0)
-		n.phase++
-		n.send(c, 0)
+		l.send(c, 0)
+		l.phase++
+		l.send(c, 0)
 	}
 }
 

@@ -67,17 +67,17 @@ type lossPlan struct {
 	phase int
 }
 
-func (p lossPlan) String() string { return "a plan of losses" }
-func (p lossPlan) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	return lockstep.Terms{}, info.Require("the plan", rounds.NeedIsolation(info, p.byCrash))
+func (l lossPlan) String() string { return "a plan of losses" }
+func (l lossPlan) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	return lockstep.Terms{}, info.Require("the plan", rounds.NeedIsolation(info, l.byCrash))
 }
-func (p lossPlan) New(info lockstep.Info) lockstep.Scheduler {
-	s := &losing{lossPlan: p}
-	s.driver = rounds.New(info, len(p.loses), s)
-	if p.byCrash {
+func (l lossPlan) New(info lockstep.Info) lockstep.Scheduler {
+	s := &losing{lossPlan: l}
+	s.driver = rounds.New(info, len(l.loses), s)
+	if l.byCrash {
 		s.driver.ByCrash()
 	}
-	if p.phase > 0 {
+	if l.phase > 0 {
 		s.driver.Afresh()
 	}
 	return s

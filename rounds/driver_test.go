@@ -62,15 +62,15 @@ type turns struct {
 	driver  **rounds.Driver
 }
 
-func (s turns) String() string { return "turns" }
-func (s turns) Fit(info lockstep.Info) (lockstep.Terms, error) {
+func (t turns) String() string { return "turns" }
+func (t turns) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return lockstep.Terms{}, info.Require("turns", rounds.Need(info))
 }
-func (s turns) New(info lockstep.Info) lockstep.Scheduler {
-	p := &turning{turns: s}
-	p.inner = rounds.New(info, s.number, p)
-	if s.driver != nil {
-		*s.driver = p.inner
+func (t turns) New(info lockstep.Info) lockstep.Scheduler {
+	p := &turning{turns: t}
+	p.inner = rounds.New(info, t.number, p)
+	if t.driver != nil {
+		*t.driver = p.inner
 	}
 	return p
 }
@@ -82,33 +82,33 @@ type turning struct {
 	left   []lockstep.Step
 }
 
-func (p *turning) Reset(s *lockstep.Start) { p.inner.Reset(p.number - s.Run) } // run i is i rounds shorter
-func (p *turning) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	return p.inner.Next(turn, next)
+func (t *turning) Reset(s *lockstep.Start) { t.inner.Reset(t.number - s.Run) } // run i is i rounds shorter
+func (t *turning) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return t.inner.Next(turn, next)
 }
-func (p *turning) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
-func (p *turning) Open(round int, _ *lockstep.Turn) (int, lockstep.Nodes) {
-	p.kernel, p.left = p.kernels[round%len(p.kernels)], p.give[round]
-	return round/len(p.kernels) + 1, p.kernel
+func (t *turning) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+func (t *turning) Open(round int, _ *lockstep.Turn) (int, lockstep.Nodes) {
+	t.kernel, t.left = t.kernels[round%len(t.kernels)], t.give[round]
+	return round/len(t.kernels) + 1, t.kernel
 }
-func (p *turning) Loses(m *trace.Message) bool {
-	return !p.kernel.Has(m.From) || !p.kernel.Has(m.To)
+func (t *turning) Loses(m *trace.Message) bool {
+	return !t.kernel.Has(m.From) || !t.kernel.Has(m.To)
 }
-func (p *turning) Give(_ *lockstep.Turn, next *lockstep.Step) bool {
-	if len(p.left) == 0 {
+func (t *turning) Give(_ *lockstep.Turn, next *lockstep.Step) bool {
+	if len(t.left) == 0 {
 		return false
 	}
-	*next, p.left = p.left[0], p.left[1:]
+	*next, t.left = t.left[0], t.left[1:]
 	return true
 }
-func (p *turning) Fire(byRule lockstep.Nodes) lockstep.Nodes {
-	if p.silent {
+func (t *turning) Fire(byRule lockstep.Nodes) lockstep.Nodes {
+	if t.silent {
 		return 0
 	}
 	return byRule
 }
-func (p *turning) Order(_ *lockstep.Turn, mail []trace.ID) {
-	if p.reverse {
+func (t *turning) Order(_ *lockstep.Turn, mail []trace.ID) {
+	if t.reverse {
 		slices.Reverse(mail)
 	}
 }
@@ -288,8 +288,8 @@ func TestMessagesToTheDown(t *testing.T) {
 // ticking is a system whose time passes by waits instead of timers.
 type ticking struct{ sim.Cluster[int] }
 
-func (s ticking) Describe() (lockstep.Info, error) {
-	info, err := s.Cluster.Describe()
+func (t ticking) Describe() (lockstep.Info, error) {
+	info, err := t.Cluster.Describe()
 	info.Supports = info.Supports&^trace.KindsOf(trace.Timer) | trace.KindsOf(trace.Wait)
 	return info, err
 }

@@ -66,10 +66,10 @@ type loser struct {
 	how rounds.Isolation
 }
 
-func (s *loser) New(info lockstep.Info) lockstep.Scheduler {
-	p := &lossless{turning: &turning{turns: s.turns}}
-	p.inner = rounds.New(info, s.number, p)
-	p.inner.Isolates(s.how)
+func (l *loser) New(info lockstep.Info) lockstep.Scheduler {
+	p := &lossless{turning: &turning{turns: l.turns}}
+	p.inner = rounds.New(info, l.number, p)
+	p.inner.Isolates(l.how)
 	return p
 }
 

@@ -219,11 +219,11 @@ func (d *director) matches(f *readyFilter, m *Moment) bool {
 }
 
 // key is the key of the filter's count of matches.
-func (f *readyFilter) key(m *Moment) uint64 {
-	if f.per.of == nil {
+func (r *readyFilter) key(m *Moment) uint64 {
+	if r.per.of == nil {
 		return 0
 	}
-	return f.per.of(m)
+	return r.per.of(m)
 }
 
 func (d *director) carryOut(f *readyFilter, m *Moment) {
@@ -243,14 +243,14 @@ func (d *director) carryOut(f *readyFilter, m *Moment) {
 }
 
 // use counts a match that had an effect.
-func (f *readyFilter) use(key uint64) {
-	if !f.limited {
+func (r *readyFilter) use(key uint64) {
+	if !r.limited {
 		return
 	}
-	if f.used == nil {
-		f.used = map[uint64]int{}
+	if r.used == nil {
+		r.used = map[uint64]int{}
 	}
-	f.used[key]++
+	r.used[key]++
 }
 
 // reserve reserves requests.

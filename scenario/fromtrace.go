@@ -29,35 +29,35 @@ const (
 )
 
 // Name identifies the run.
-func (r FromTrace) Name() string {
-	if r.Trace == nil {
+func (f FromTrace) Name() string {
+	if f.Trace == nil {
 		return "from-trace"
 	}
-	return fmt.Sprintf("from-trace %s seed %d run %d", r.Trace.Header.Target, r.Trace.Header.Seed, r.Trace.Header.Run)
+	return fmt.Sprintf("from-trace %s seed %d run %d", f.Trace.Header.Target, f.Trace.Header.Seed, f.Trace.Header.Run)
 }
 
 // Plan is the plan with this scenario and the seed of the trace, so that the system's draws are the same. It makes
 // one run, or with Continue the plan's number of runs.
-func (r FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
-	p.Scenario = r
-	if r.Trace == nil {
+func (f FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
+	p.Scenario = f
+	if f.Trace == nil {
 		return p // Fit will refuse it
 	}
-	p.Seed, p.Settle = r.Trace.Header.Seed, r.Trace.Header.Settle
-	if !r.Continue || p.Strategy == nil {
+	p.Seed, p.Settle = f.Trace.Header.Seed, f.Trace.Header.Settle
+	if !f.Continue || p.Strategy == nil {
 		p.Strategy, p.Runs = Synchronous{}, 1
 	}
-	p.Strategy = seeded{p.Strategy, r.Trace.Header.Run}
+	p.Strategy = seeded{p.Strategy, f.Trace.Header.Run}
 	return p
 }
 
 // Fit reports whether the run can be repeated on such a system.
-func (r FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
+func (f FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	switch {
-	case r.Trace == nil:
+	case f.Trace == nil:
 		return nil, fmt.Errorf("it has no trace")
-	case r.Trace.Header.Nodes != info.Nodes:
-		return nil, fmt.Errorf("the trace has %d nodes, %s has %d", r.Trace.Header.Nodes, info.Name, info.Nodes)
+	case f.Trace.Header.Nodes != info.Nodes:
+		return nil, fmt.Errorf("the trace has %d nodes, %s has %d", f.Trace.Header.Nodes, info.Name, info.Nodes)
 	case info.FIFO:
 		return nil, fmt.Errorf("the links of %s are FIFO: messages cannot be held back while later ones pass",
 			info.Name)
@@ -66,9 +66,9 @@ func (r FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 }
 
 // New makes a director.
-func (r FromTrace) New(info lockstep.Info) lockstep.Director {
-	script := trace.ScriptOf(r.Trace).Exploring()
-	return &replayer{continues: r.Continue, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
+func (f FromTrace) New(info lockstep.Info) lockstep.Director {
+	script := trace.ScriptOf(f.Trace).Exploring()
+	return &replayer{continues: f.Continue, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
 }
 
 // replayer repeats the steps of a run.
@@ -82,28 +82,28 @@ type replayer struct {
 }
 
 // Reset begins a new run.
-func (t *replayer) Reset(*rand.Rand) {
-	t.player.Reset(&lockstep.Start{})
-	t.over = false
+func (r *replayer) Reset(*rand.Rand) {
+	r.player.Reset(&lockstep.Start{})
+	r.over = false
 }
 
 // Observe takes everything away from the strategy and takes the next step of the trace.
-func (t *replayer) Observe(run *lockstep.Run, hand *lockstep.Control) {
-	if t.over || !hand.Moves() {
+func (r *replayer) Observe(run *lockstep.Run, hand *lockstep.Control) {
+	if r.over || !hand.Moves() {
 		return
 	}
 	var next lockstep.Step
-	if hand.Replay(t.player, &next) {
-		t.keep(run, hand)
+	if hand.Replay(r.player, &next) {
+		r.keep(run, hand)
 		hand.Do(next)
 		return
 	}
-	t.over = true
-	if !t.continues {
+	r.over = true
+	if !r.continues {
 		hand.Finish()
 		return
 	}
-	hand.ReleaseTimers(trace.AllNodes(t.info.Nodes))
+	hand.ReleaseTimers(trace.AllNodes(r.info.Nodes))
 	for i := range run.Messages() {
 		hand.Release(run.Messages()[i].ID)
 	}
@@ -111,28 +111,28 @@ func (t *replayer) Observe(run *lockstep.Run, hand *lockstep.Control) {
 
 // keep keeps timers and messages from the strategy. Requests stay where they are, because the strategy is not asked
 // while there is a step to take.
-func (t *replayer) keep(run *lockstep.Run, hand *lockstep.Control) {
-	hand.HoldTimers(trace.AllNodes(t.info.Nodes))
+func (r *replayer) keep(run *lockstep.Run, hand *lockstep.Control) {
+	hand.HoldTimers(trace.AllNodes(r.info.Nodes))
 	for i := range run.Sent() {
 		hand.Hold(run.Sent()[i].ID)
 	}
 }
 
 // Idle makes no step possible.
-func (t *replayer) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
+func (r *replayer) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
 
 // End leaves the check to the spec.
-func (t *replayer) End(*lockstep.Run, *lockstep.Control) {}
+func (r *replayer) End(*lockstep.Run, *lockstep.Control) {}
 
 // Report reports how much of the trace could be repeated.
-func (t *replayer) Report() (vacuous string, counts []lockstep.Count) {
-	took := len(t.player.Took())
-	t.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took},
-		{Name: StepsImpossible, N: len(t.script) - took, Optional: true}}
+func (r *replayer) Report() (vacuous string, counts []lockstep.Count) {
+	took := len(r.player.Took())
+	r.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took},
+		{Name: StepsImpossible, N: len(r.script) - took, Optional: true}}
 	if took == 0 {
 		vacuous = "no step of the trace was possible"
 	}
-	return vacuous, t.counts[:]
+	return vacuous, r.counts[:]
 }
 
 // seeded is a strategy whose runs all have the seed of one run.

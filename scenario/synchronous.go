@@ -43,14 +43,14 @@ type inOrder struct {
 }
 
 // Reset begins a new run.
-func (o *inOrder) Reset(*lockstep.Start) { o.given, o.since = 0, map[int32]bool{} }
+func (i *inOrder) Reset(*lockstep.Start) { i.given, i.since = 0, map[int32]bool{} }
 
 // Report returns empty statistics.
-func (o *inOrder) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+func (i *inOrder) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.
-func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	if o.steps > 0 && turn.Steps() >= o.steps {
+func (i *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if i.steps > 0 && turn.Steps() >= i.steps {
 		return false
 	}
 	if flying := turn.InFlight(); len(flying) > 0 {
@@ -60,22 +60,22 @@ func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 		return true
 	}
-	timer := o.timer(turn)
+	timer := i.timer(turn)
 	for _, p := range turn.Pending() {
-		if to := p.To & turn.Up(); to != 0 && (timer == 0 || !o.since[p.ID]) {
-			o.given++
-			o.since[p.ID] = true
-			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
+		if to := p.To & turn.Up(); to != 0 && (timer == 0 || !i.since[p.ID]) {
+			i.given++
+			i.since[p.ID] = true
+			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((i.given-1)%to.Len())
 			return true
 		}
 	}
-	clear(o.since)
+	clear(i.since)
 	next.Kind, next.Node = trace.Timer, timer
 	return timer != 0
 }
 
 // timer is the node whose timer is due first, or 0.
-func (o *inOrder) timer(turn *lockstep.Turn) (first lockstep.Node) {
+func (i *inOrder) timer(turn *lockstep.Turn) (first lockstep.Node) {
 	for n := range turn.Timers().All() {
 		if first == 0 || turn.TimerAt(n) < turn.TimerAt(first) {
 			first = n

@@ -202,34 +202,34 @@ const (
 )
 
 // outOfScript leaves an element out of a script. What the element lost or forged is delivered.
-func (p element) outOfScript(now script) script {
+func (e element) outOfScript(now script) script {
 	next := make(script, 0, len(now)+1)
-	if p.prompt != nil && p.after < 0 {
-		next = append(next, *p.prompt)
+	if e.prompt != nil && e.after < 0 {
+		next = append(next, *e.prompt)
 	}
 	for i, a := range now {
-		out := slices.Contains(p.actions, i)
+		out := slices.Contains(e.actions, i)
 		if out && (a.Step.Kind == trace.Drop || a.Step.Kind == trace.Replace) {
 			a.Step.Kind, a.Body, a.Step.Request, out = trace.Deliver, "", 0, false
 		}
 		if !out {
 			next = append(next, a)
 		}
-		if p.prompt != nil && p.after == i {
-			next = append(next, *p.prompt)
+		if e.prompt != nil && e.after == i {
+			next = append(next, *e.prompt)
 		}
 	}
 	return next
 }
 
 // outOfTimetable leaves the acts of an element out of a timetable. A message that is not lost arrives when it is sent.
-func (p element) outOfTimetable(t timetable, head int) (candidate, bool) {
+func (e element) outOfTimetable(t timetable, head int) (candidate, bool) {
 	before := len(t.acts)
-	if p.prompt != nil {
+	if e.prompt != nil {
 		return t, false
 	}
 	t.acts = slices.DeleteFunc(slices.Clone(t.acts), func(m moment) bool {
-		return slices.ContainsFunc(p.actions, func(i int) bool { return m.step == i-head+1 })
+		return slices.ContainsFunc(e.actions, func(i int) bool { return m.step == i-head+1 })
 	})
 	return t, len(t.acts) < before
 }

@@ -181,20 +181,20 @@ func (t *timetabler) long(free trace.Time) trace.Time {
 // arrival returns the due position of a message that is sent now. It uses the delay after that of the previous message
 // if that delay is from about this time. Otherwise it uses the delay that is nearest in time. Therefore messages that
 // are sent together keep their individual delays, even after removals.
-func (l *traffic) arrival(now, about trace.Time) place {
-	if len(l.late) == 0 {
+func (t *traffic) arrival(now, about trace.Time) place {
+	if len(t.late) == 0 {
 		return place{at: now}
 	}
-	i := l.next
-	if i >= len(l.late) || l.late[i].sent > now+about || l.late[i].sent < now-about {
-		i, _ = slices.BinarySearchFunc(l.late, now,
+	i := t.next
+	if i >= len(t.late) || t.late[i].sent > now+about || t.late[i].sent < now-about {
+		i, _ = slices.BinarySearchFunc(t.late, now,
 			func(d delay, now trace.Time) int { return cmp.Compare(d.sent, now) })
-		if i == len(l.late) || i > 0 && now-l.late[i-1].sent < l.late[i].sent-now {
+		if i == len(t.late) || i > 0 && now-t.late[i-1].sent < t.late[i].sent-now {
 			i--
 		}
 	}
-	l.next = i + 1
-	return place{now + l.late[i].by, l.late[i].step}
+	t.next = i + 1
+	return place{now + t.late[i].by, t.late[i].step}
 }
 
 // act takes the first act that is due and possible, unless a message comes before it. An act that is impossible when it

@@ -75,27 +75,27 @@ func TestBlockingNext(t *testing.T) {
 // timed is an event-driven node with two named timers and an unnamed one.
 type timed struct{ stopped *[]string }
 
-func (n timed) Start(c *sim.Context[int]) {
+func (t timed) Start(c *sim.Context[int]) {
 	c.SetTimer("beat", 3)
 	c.SetTimer("election", 5)
 	c.SetTimeout(4)
 }
-func (n timed) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (n timed) Request(c *sim.Context[int], _ int32, _ string) {
+func (t timed) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (t timed) Request(c *sim.Context[int], _ int32, _ string) {
 	c.StopTimer("election")
 	c.StopTimer("never set")
 }
-func (n timed) Timeout(c *sim.Context[int]) { c.Emit("timer", c.Now()) }
-func (n timed) Timer(c *sim.Context[int], name string) {
+func (t timed) Timeout(c *sim.Context[int]) { c.Emit("timer", c.Now()) }
+func (t timed) Timer(c *sim.Context[int], name string) {
 	c.Emit(name, c.Now())
 	if name == "beat" {
 		c.SetTimer("beat", 3)
 	}
 }
-func (n timed) node() sim.Node[int] {
-	return sim.With(n, sim.Capabilities[int]{Timer: n.Timer, Stop: n.Stop})
+func (t timed) node() sim.Node[int] {
+	return sim.With(t, sim.Capabilities[int]{Timer: t.Timer, Stop: t.Stop})
 }
-func (n timed) Stop() { *n.stopped = append(*n.stopped, "stop") }
+func (t timed) Stop() { *t.stopped = append(*t.stopped, "stop") }
 
 // The timer that is due first fires; a stopped one does not, and a crash stops all.
 func TestNamedTimers(t *testing.T) {

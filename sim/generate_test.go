@@ -18,16 +18,16 @@ import (
 // forgetful is a store that loses values of y above 4.
 type forgetful struct{ values map[string]int }
 
-func (n *forgetful) Start(*sim.Context[int])                       { n.values = map[string]int{} }
-func (n *forgetful) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (n *forgetful) Timeout(*sim.Context[int])                     {}
-func (n *forgetful) Request(c *sim.Context[int], _ int32, text string) {
+func (f *forgetful) Start(*sim.Context[int])                       { f.values = map[string]int{} }
+func (f *forgetful) Receive(*sim.Context[int], lockstep.Node, int) {}
+func (f *forgetful) Timeout(*sim.Context[int])                     {}
+func (f *forgetful) Request(c *sim.Context[int], _ int32, text string) {
 	o := did{}
 	_, _ = fmt.Sscan(text, &o.op, &o.key, &o.value) // a read has no value
 	if o.op == "get" {
-		o.value = n.values[o.key]
-	} else if n.values[o.key] = o.value; o.key == "y" && o.value > 4 {
-		delete(n.values, o.key)
+		o.value = f.values[o.key]
+	} else if f.values[o.key] = o.value; o.key == "y" && o.value > 4 {
+		delete(f.values, o.key)
 	}
 	c.Emit("did", o)
 }

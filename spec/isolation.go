@@ -19,11 +19,11 @@ type Isolation struct {
 }
 
 // Properties names the property after the level.
-func (s Isolation) Properties() []string { return []string{s.Level.String()} }
+func (i Isolation) Properties() []string { return []string{i.Level.String()} }
 
 // New makes a monitor.
-func (s Isolation) New(lockstep.Info) lockstep.Monitor {
-	return &isolated{Isolation: s, history: history{call: s.Call, answer: s.Return}}
+func (i Isolation) New(lockstep.Info) lockstep.Monitor {
+	return &isolated{Isolation: i, history: history{call: i.Call, answer: i.Return}}
 }
 
 type isolated struct {

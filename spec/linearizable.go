@@ -55,40 +55,40 @@ type linearizable struct {
 }
 
 // Reset begins a new run.
-func (m *linearizable) Reset() {
-	m.history.reset()
-	m.checked[0], m.undecided, m.illegal = 0, "", nil
+func (l *linearizable) Reset() {
+	l.history.reset()
+	l.checked[0], l.undecided, l.illegal = 0, "", nil
 }
 
 // EventsOnly says that the history consists of events.
-func (m *linearizable) EventsOnly() bool { return true }
+func (l *linearizable) EventsOnly() bool { return true }
 
 // Step adds the events of a step to the history.
-func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
-	m.history.note(run)
+func (l *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
+	l.history.note(run)
 	return nil
 }
 
 // End checks the end of a run.
-func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
-	parts := [][]porcupine.Operation{m.history.ops}
-	if m.Model.Partition != nil {
-		parts = m.Model.Partition(m.history.ops)
+func (l *linearizable) End(*lockstep.Run) *lockstep.Finding {
+	parts := [][]porcupine.Operation{l.history.ops}
+	if l.Model.Partition != nil {
+		parts = l.Model.Partition(l.history.ops)
 	}
 	for _, p := range parts {
 		if !slices.ContainsFunc(p, answered) {
 			continue // no answers to explain
 		}
-		m.checked[0]++
-		model, left := m.bounded(1 + (len(p)-1)/stepOps)
+		l.checked[0]++
+		model, left := l.bounded(1 + (len(p)-1)/stepOps)
 		explained := porcupine.CheckOperations(model, p)
 		switch {
 		case explained:
 		case *left < 0:
-			m.undecided = fmt.Sprintf("linearizability: %d operations: not decided within %d steps", len(p), m.Steps)
+			l.undecided = fmt.Sprintf("linearizability: %d operations: not decided within %d steps", len(p), l.Steps)
 		default:
-			m.illegal = p
-			return &lockstep.Finding{Property: "linearizability", About: m.history.about(p),
+			l.illegal = p
+			return &lockstep.Finding{Property: "linearizability", About: l.history.about(p),
 				Text: "no order of these operations explains the answers: " + historyText(p)}
 		}
 	}
@@ -96,20 +96,20 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 }
 
 // whole is the model without partitions.
-func (m *linearizable) whole() porcupine.Model {
-	model := m.Model
+func (l *linearizable) whole() porcupine.Model {
+	model := l.Model
 	model.Partition, model.PartitionEvent = nil, nil
 	return model
 }
 
 // bounded is the model of one partition, whose steps have the given price, and the number of steps left. When no
 // steps are left, the model refuses everything, so that the search for an order ends, and the number is negative.
-func (m *linearizable) bounded(price int) (model porcupine.Model, left *int) {
-	model, left = m.whole(), new(m.Steps)
+func (l *linearizable) bounded(price int) (model porcupine.Model, left *int) {
+	model, left = l.whole(), new(l.Steps)
 	step := model.StepContext
 	if step == nil {
 		step = func(_ context.Context, state, input, output any) (bool, any) {
-			return m.Model.Step(state, input, output)
+			return l.Model.Step(state, input, output)
 		}
 	}
 	model.StepContext = func(ctx context.Context, state, input, output any) (bool, any) {
@@ -125,13 +125,13 @@ func (m *linearizable) bounded(price int) (model porcupine.Model, left *int) {
 
 // Conclude counts the partitions that were checked, which are those with an answer, and draws the partition that
 // violates the property with porcupine.
-func (m *linearizable) Conclude(draw bool) lockstep.Conclusion {
-	c := lockstep.Conclusion{Checked: m.checked[:], Undecided: m.undecided}
-	if !draw || m.illegal == nil {
+func (l *linearizable) Conclude(draw bool) lockstep.Conclusion {
+	c := lockstep.Conclusion{Checked: l.checked[:], Undecided: l.undecided}
+	if !draw || l.illegal == nil {
 		return c
 	}
-	model := m.whole() // it was decided before
-	_, info := porcupine.CheckOperationsVerbose(model, m.illegal, 0)
+	model := l.whole() // it was decided before
+	_, info := porcupine.CheckOperationsVerbose(model, l.illegal, 0)
 	var b bytes.Buffer
 	if porcupine.Visualize(model, info, &b) == nil {
 		c.Pictures = []trace.Picture{{Name: "history.html", Data: b.Bytes()}}

@@ -61,42 +61,42 @@ type sequential struct {
 }
 
 // Reset begins a new run.
-func (m *sequential) Reset() {
-	m.history.reset()
-	m.checked[0], m.undecided = 0, ""
+func (s *sequential) Reset() {
+	s.history.reset()
+	s.checked[0], s.undecided = 0, ""
 }
 
 // EventsOnly says that the history consists of events.
-func (m *sequential) EventsOnly() bool { return true }
+func (s *sequential) EventsOnly() bool { return true }
 
 // Step adds the events of a step to the history.
-func (m *sequential) Step(run *lockstep.Run) *lockstep.Finding {
-	m.history.note(run)
+func (s *sequential) Step(run *lockstep.Run) *lockstep.Finding {
+	s.history.note(run)
 	return nil
 }
 
 // End checks the end of a run.
-func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
-	ops := m.history.ops
+func (s *sequential) End(*lockstep.Run) *lockstep.Finding {
+	ops := s.history.ops
 	if !slices.ContainsFunc(ops, answered) {
 		return nil // no answers to explain
 	}
-	o := newOrderer(m.Sequential, ops)
+	o := newOrderer(s.Sequential, ops)
 	explained := o.explain()
 	if !explained && o.attempts == 0 {
-		m.undecided = fmt.Sprintf("sequential-consistency: not decided within %d attempts", m.Attempts)
+		s.undecided = fmt.Sprintf("sequential-consistency: not decided within %d attempts", s.Attempts)
 		return nil
 	}
-	if m.checked[0]++; explained {
+	if s.checked[0]++; explained {
 		return nil
 	}
-	return &lockstep.Finding{Property: "sequential-consistency", About: m.history.about(ops),
+	return &lockstep.Finding{Property: "sequential-consistency", About: s.history.about(ops),
 		Text: "no order that keeps each client's own explains the answers: " + historyText(ops)}
 }
 
 // Conclude counts the histories that were checked.
-func (m *sequential) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Checked: m.checked[:], Undecided: m.undecided}
+func (s *sequential) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Checked: s.checked[:], Undecided: s.undecided}
 }
 
 // orderer searches for an order of operations, depth first. Among the possible next operations, it first takes those

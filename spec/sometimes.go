@@ -86,15 +86,15 @@ type sometimesMonitor struct {
 }
 
 // Reset begins a new run.
-func (m *sometimesMonitor) Reset() { m.happened[0] = 0 }
+func (s *sometimesMonitor) Reset() { s.happened[0] = 0 }
 
 // EventsOnly reports whether only events matter.
-func (m *sometimesMonitor) EventsOnly() bool { return m.events }
+func (s *sometimesMonitor) EventsOnly() bool { return s.events }
 
 // Step counts whether it happens.
-func (m *sometimesMonitor) Step(run *lockstep.Run) *lockstep.Finding {
-	if m.happens(run) {
-		m.happened[0]++
+func (s *sometimesMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	if s.happens(run) {
+		s.happened[0]++
 	}
 	return nil
 }
@@ -103,6 +103,6 @@ func (m *sometimesMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 func (*sometimesMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Conclude reports how often it happened.
-func (m *sometimesMonitor) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Checked: m.happened[:]}
+func (s *sometimesMonitor) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Checked: s.happened[:]}
 }

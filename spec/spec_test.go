@@ -89,15 +89,15 @@ func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 // last is a checker of the end.
 type last struct{ seen string }
 
-func (w *last) Reset()       { w.seen = "" }
-func (w *last) Checked() int { return 1 }
-func (w *last) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	w.seen += e.Type
+func (l *last) Reset()       { l.seen = "" }
+func (l *last) Checked() int { return 1 }
+func (l *last) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	l.seen += e.Type
 	return nil
 }
-func (w *last) End(*lockstep.Run) *lockstep.Finding {
-	if w.seen != "ab" {
-		return &lockstep.Finding{Text: "saw " + w.seen}
+func (l *last) End(*lockstep.Run) *lockstep.Finding {
+	if l.seen != "ab" {
+		return &lockstep.Finding{Text: "saw " + l.seen}
 	}
 	return nil
 }

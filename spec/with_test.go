@@ -15,9 +15,9 @@ type optionsOf struct {
 	options map[string]string
 }
 
-func (s optionsOf) Describe() (lockstep.Info, error) {
-	info, err := s.Troubled.Describe()
-	info.Options = s.options
+func (o optionsOf) Describe() (lockstep.Info, error) {
+	info, err := o.Troubled.Describe()
+	info.Options = o.options
 	return info, err
 }
 

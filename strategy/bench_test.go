@@ -26,20 +26,20 @@ func tokens(nodes, inFlight int) lockstep.System {
 
 type tokenNode struct{ inFlight int }
 
-func (n *tokenNode) Start(c *sim.Context[int]) {
-	for i := range n.inFlight {
+func (t *tokenNode) Start(c *sim.Context[int]) {
+	for i := range t.inFlight {
 		if i%c.Nodes()+1 == int(c.Self()) {
-			n.Receive(c, 0, i)
+			t.Receive(c, 0, i)
 		}
 	}
 }
 
-func (n *tokenNode) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
+func (t *tokenNode) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	c.Send(lockstep.Node((m*7+int(c.Self()))%c.Nodes()+1), m+1)
 }
 
-func (n *tokenNode) Timeout(*sim.Context[int])                {}
-func (n *tokenNode) Request(*sim.Context[int], int32, string) {}
+func (t *tokenNode) Timeout(*sim.Context[int])                {}
+func (t *tokenNode) Request(*sim.Context[int], int32, string) {}
 
 // dictation is a strategy whose scheduler repeats the steps of another one. It measures the cost of a run without
 // choosing.

@@ -159,11 +159,11 @@ type thief struct{ busybody }
 
 func (*thief) Name() string                        { return "thief" }
 func (*thief) New(lockstep.Info) lockstep.Director { return &thief{} }
-func (d *thief) Observe(run *lockstep.Run, hand *lockstep.Control) {
+func (t *thief) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	for _, m := range run.Sent() {
 		switch {
-		case d.rand.IntN(20) == 0:
-		case d.rand.IntN(2) == 0:
+		case t.rand.IntN(20) == 0:
+		case t.rand.IntN(2) == 0:
 			hand.Hold(m.ID)
 		default:
 			hand.Do(lockstep.Step{Kind: trace.Drop, Msg: m.ID})
@@ -176,9 +176,9 @@ type robber struct{ thief }
 
 func (*robber) Name() string                        { return "robber" }
 func (*robber) New(lockstep.Info) lockstep.Director { return &robber{} }
-func (d *robber) Observe(run *lockstep.Run, hand *lockstep.Control) {
+func (r *robber) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	for _, id := range slices.Clone(run.InFlight()) {
-		if d.rand.IntN(8) == 0 {
+		if r.rand.IntN(8) == 0 {
 			hand.Do(lockstep.Step{Kind: trace.Drop, Msg: id})
 		}
 	}

@@ -123,9 +123,9 @@ func TestRequestsDoNotDependOnPeriod(t *testing.T) {
 type perStep func(*lockstep.Run)
 
 func (perStep) Properties() []string                     { return nil }
-func (f perStep) New(lockstep.Info) lockstep.Monitor     { return f }
+func (p perStep) New(lockstep.Info) lockstep.Monitor     { return p }
 func (perStep) Reset()                                   {}
-func (f perStep) Step(r *lockstep.Run) *lockstep.Finding { f(r); return nil }
+func (p perStep) Step(r *lockstep.Run) *lockstep.Finding { p(r); return nil }
 func (perStep) End(*lockstep.Run) *lockstep.Finding      { return nil }
 func (perStep) EventsOnly() bool                         { return false }
 func (perStep) Conclude(bool) (c lockstep.Conclusion)    { return c }

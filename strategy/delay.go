@@ -109,18 +109,18 @@ type delay struct {
 }
 
 // Reset begins a new run.
-func (s *delay) Reset(start *lockstep.Start) {
-	s.rand = start.Rand
-	s.agenda.reset()
-	s.mix = s.given
-	if s.given.Swarm {
-		s.mix = s.given.drawMix(s.rand, s.info)
+func (d *delay) Reset(start *lockstep.Start) {
+	d.rand = start.Rand
+	d.agenda.reset()
+	d.mix = d.given
+	if d.given.Swarm {
+		d.mix = d.given.drawMix(d.rand, d.info)
 	}
-	for n := range s.site {
-		s.site[n] = s.rand.IntN(max(1, s.mix.Sites))
+	for n := range d.site {
+		d.site[n] = d.rand.IntN(max(1, d.mix.Sites))
 	}
-	s.wipes = s.rand.IntN(2) == 0
-	s.unit, s.now = 0, 0
+	d.wipes = d.rand.IntN(2) == 0
+	d.unit, d.now = 0, 0
 }
 
 // drawMix draws the mix of a run. Given values override drawn ones.
@@ -153,69 +153,69 @@ func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 }
 
 // Report reports the parameters drawn for the run.
-func (s *delay) Report(words bool) (a lockstep.SchedulerStats) {
+func (d *delay) Report(words bool) (a lockstep.SchedulerStats) {
 	if words {
-		a.Drawn = s.parameters()
+		a.Drawn = d.parameters()
 	}
 	return a
 }
 
-func (s *delay) parameters() map[string]string {
+func (d *delay) parameters() map[string]string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	sites := ""
-	for _, site := range s.site[1:] {
+	for _, site := range d.site[1:] {
 		sites += strconv.Itoa(site)
 	}
-	return map[string]string{"sites": sites, "near": s.mix.Near.String(), "near-mean": number(s.mix.NearMean),
-		"far": s.mix.Far.String(), "far-mean": number(s.mix.FarMean), "loss": number(s.mix.Loss),
-		"cuts": strconv.Itoa(s.mix.Cuts), "one-way": strconv.Itoa(s.mix.OneWay), "flaps": strconv.Itoa(s.mix.Flaps),
-		"crashes": strconv.Itoa(s.mix.Crashes), "gap": number(s.mix.Gap), "wipes": strconv.FormatBool(s.wipes)}
+	return map[string]string{"sites": sites, "near": d.mix.Near.String(), "near-mean": number(d.mix.NearMean),
+		"far": d.mix.Far.String(), "far-mean": number(d.mix.FarMean), "loss": number(d.mix.Loss),
+		"cuts": strconv.Itoa(d.mix.Cuts), "one-way": strconv.Itoa(d.mix.OneWay), "flaps": strconv.Itoa(d.mix.Flaps),
+		"crashes": strconv.Itoa(d.mix.Crashes), "gap": number(d.mix.Gap), "wipes": strconv.FormatBool(d.wipes)}
 }
 
 // Next chooses the next step.
-func (s *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	if s.mix.Steps > 0 && turn.Steps() >= s.mix.Steps {
+func (d *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	if d.mix.Steps > 0 && turn.Steps() >= d.mix.Steps {
 		return false
 	}
-	s.now = max(s.now, instantOf(turn.Now()))
-	s.measure(turn)
-	s.look(turn)
-	for n := range s.armed.All() { // a node may have rearmed its timer
-		s.events[s.timers[n]].key = ^uint64(instantOf(turn.TimerAt(n)))
+	d.now = max(d.now, instantOf(turn.Now()))
+	d.measure(turn)
+	d.look(turn)
+	for n := range d.armed.All() { // a node may have rearmed its timer
+		d.events[d.timers[n]].key = ^uint64(instantOf(turn.TimerAt(n)))
 	}
-	if s.wipe(turn, next) {
+	if d.wipe(turn, next) {
 		return true
 	}
-	best := s.first(turn, true)
+	best := d.first(turn, true)
 	due := never
 	if best >= 0 {
-		due = instant(^s.events[best].key)
+		due = instant(^d.events[best].key)
 	}
-	clock := rounds.Ticks(turn.Info()) && s.mix.Steps > 0
+	clock := rounds.Ticks(turn.Info()) && d.mix.Steps > 0
 	if clock {
-		if s.idle(turn, due, next) {
+		if d.idle(turn, due, next) {
 			return true
 		}
-		due = min(due, s.now)
+		due = min(due, d.now)
 	}
-	if s.fault(turn, s.rand, due, &s.now, next) {
-		next.At = s.now.time()
+	if d.fault(turn, d.rand, due, &d.now, next) {
+		next.At = d.now.time()
 		return true
 	}
 	if best < 0 {
 		*next = turn.Wait()
 		return clock
 	}
-	s.now = max(s.now, due)
-	s.happen(turn, best, next)
+	d.now = max(d.now, due)
+	d.happen(turn, best, next)
 	return true
 }
 
 // idle lets time pass until the next event or fault is due, where time passes by waits alone. The wait ends earlier
 // when the system takes a step.
-func (s *delay) idle(turn *lockstep.Turn, due instant, next *lockstep.Step) bool {
-	at := min(due, s.linkAt, s.crashAt, s.restartAt)
-	if at <= s.now {
+func (d *delay) idle(turn *lockstep.Turn, due instant, next *lockstep.Step) bool {
+	at := min(due, d.linkAt, d.crashAt, d.restartAt)
+	if at <= d.now {
 		return false
 	}
 	*next = turn.Wait()
@@ -226,15 +226,15 @@ func (s *delay) idle(turn *lockstep.Turn, due instant, next *lockstep.Step) bool
 }
 
 // measure updates the unit of time. On its first call it also draws the times at which the first faults begin.
-func (s *delay) measure(turn *lockstep.Turn) {
-	unit := s.unit
+func (d *delay) measure(turn *lockstep.Turn) {
+	unit := d.unit
 	if unit == 0 {
 		unit = 1000 * fractions
 		if rounds.Ticks(turn.Info()) {
 			unit = instantOf(turn.Wait().For)
 		}
 	}
-	fresh := turn.Timers() &^ s.armed // timers that were just armed
+	fresh := turn.Timers() &^ d.armed // timers that were just armed
 	if last := turn.Last(); last.Kind == trace.Timer && turn.Timers().Has(last.Node) {
 		fresh = fresh.With(last.Node)
 	}
@@ -244,50 +244,50 @@ func (s *delay) measure(turn *lockstep.Turn) {
 		}
 	}
 	switch {
-	case s.unit == 0:
-		s.faults.begin(s.rand, s.mix, unit, s.wipes)
-	case unit < s.unit:
-		for _, index := range s.open {
-			e := &s.events[index]
-			e.key = ^uint64(s.now.shrink(instant(^e.key), unit, s.unit))
+	case d.unit == 0:
+		d.faults.begin(d.rand, d.mix, unit, d.wipes)
+	case unit < d.unit:
+		for _, index := range d.open {
+			e := &d.events[index]
+			e.key = ^uint64(d.now.shrink(instant(^e.key), unit, d.unit))
 		}
-		s.faults.rescale(s.now, unit, s.unit)
+		d.faults.rescale(d.now, unit, d.unit)
 	}
-	s.unit = unit
+	d.unit = unit
 }
 
 // happen executes an event. A message that is lost, or whose receiver is down, is dropped when it is due.
-func (s *delay) happen(turn *lockstep.Turn, index int32, next *lockstep.Step) {
-	e := &s.events[index]
-	s.step(turn, index, next)
+func (d *delay) happen(turn *lockstep.Turn, index int32, next *lockstep.Step) {
+	e := &d.events[index]
+	d.step(turn, index, next)
 	if e.kind == trace.Deliver && (e.lost || !turn.Up().Has(e.node)) {
 		next.Kind = trace.Drop
 	}
-	next.At = s.now.time()
+	next.At = d.now.time()
 }
 
 // place draws any node.
-func (s *delay) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
+func (d *delay) place(to lockstep.Nodes) lockstep.Node { return pickNode(d.rand, to) }
 
 // came draws the time of an event.
-func (s *delay) came(turn *lockstep.Turn, index int32) {
-	e := &s.events[index]
-	due := s.now
+func (d *delay) came(turn *lockstep.Turn, index int32) {
+	e := &d.events[index]
+	due := d.now
 	switch e.kind {
 	case trace.Timer:
 		due = instantOf(turn.TimerAt(e.node))
 	case trace.Request:
-		due += Exponential.draw(s.rand, 4*s.unit)
+		due += Exponential.draw(d.rand, 4*d.unit)
 	default:
-		law, mean := s.mix.Near, s.mix.NearMean
-		if e.from != 0 && s.site[e.from] != s.site[e.node] {
-			law, mean = s.mix.Far, s.mix.FarMean
+		law, mean := d.mix.Near, d.mix.NearMean
+		if e.from != 0 && d.site[e.from] != d.site[e.node] {
+			law, mean = d.mix.Far, d.mix.FarMean
 		}
-		due = max(due+law.draw(s.rand, s.unit.times(mean)), instantOf(turn.Message(e.msg).At))
-		e.lost = s.mix.Loss > 0 && s.rand.Float64() < s.mix.Loss
+		due = max(due+law.draw(d.rand, d.unit.times(mean)), instantOf(turn.Message(e.msg).At))
+		e.lost = d.mix.Loss > 0 && d.rand.Float64() < d.mix.Loss
 	}
 	e.key = ^uint64(due)
 }
 
 // happened does nothing.
-func (s *delay) happened(*lockstep.Turn, int32) {}
+func (d *delay) happened(*lockstep.Turn, int32) {}

@@ -20,11 +20,11 @@ func (k kernels) Collect(_ int, noted any)           { k(noted.([]lockstep.Nodes
 
 type kernelWatcher struct{ run *lockstep.Run }
 
-func (w *kernelWatcher) Reset()                    {}
-func (w *kernelWatcher) Observe(run *lockstep.Run) { w.run = run }
-func (w *kernelWatcher) Noted() any {
+func (k *kernelWatcher) Reset()                    {}
+func (k *kernelWatcher) Observe(run *lockstep.Run) { k.run = run }
+func (k *kernelWatcher) Noted() any {
 	var list []lockstep.Nodes
-	for _, r := range w.run.Rounds() {
+	for _, r := range k.run.Rounds() {
 		list = append(list, r.Kernel)
 	}
 	return list

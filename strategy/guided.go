@@ -155,43 +155,43 @@ func (s *stream) Uint64() uint64 {
 }
 
 // Reset begins a new run.
-func (s *guided) Reset(start *lockstep.Start) {
-	if s.news > 0 {
-		s.keep(start.Rand, schedule{slices.Clone(s.source.used), s.seed, s.run})
+func (g *guided) Reset(start *lockstep.Start) {
+	if g.news > 0 {
+		g.keep(start.Rand, schedule{slices.Clone(g.source.used), g.seed, g.run})
 	}
-	s.write()
-	s.source.fresh, s.source.used = start.Rand, s.source.used[:0]
-	s.source.script, s.seed = s.script(start.Rand, start.Run)
-	s.run, s.news = start.Run, 0
-	clear(s.before)
-	start.SeedOf = s.seed
-	s.inner.Reset(&lockstep.Start{Run: start.Run, Rand: s.rand})
+	g.write()
+	g.source.fresh, g.source.used = start.Rand, g.source.used[:0]
+	g.source.script, g.seed = g.script(start.Rand, start.Run)
+	g.run, g.news = start.Run, 0
+	clear(g.before)
+	start.SeedOf = g.seed
+	g.inner.Reset(&lockstep.Start{Run: start.Run, Rand: g.rand})
 }
 
 // keep stores the schedule of a run that reached something new. A full store replaces a random schedule.
-func (s *guided) keep(r *rand.Rand, now schedule) {
-	if len(s.kept) < s.Keep {
-		s.kept = append(s.kept, now)
+func (g *guided) keep(r *rand.Rand, now schedule) {
+	if len(g.kept) < g.Keep {
+		g.kept = append(g.kept, now)
 		return
 	}
-	s.kept[r.IntN(len(s.kept))] = now
+	g.kept[r.IntN(len(g.kept))] = now
 }
 
 // script returns what a run draws first, a mutation of a schedule or nothing, and the number of the run whose seed it
 // uses.
-func (s *guided) script(r *rand.Rand, run int) ([]uint64, int) {
-	if fresh := r.Float64() < s.Fresh; fresh || len(s.kept) == 0 {
+func (g *guided) script(r *rand.Rand, run int) ([]uint64, int) {
+	if fresh := r.Float64() < g.Fresh; fresh || len(g.kept) == 0 {
 		return nil, run
 	}
-	return s.mutant(r)
+	return g.mutant(r)
 }
 
 // mutant returns a mutation of a schedule and the number of the run whose seed that schedule used. Half of the time it
 // picks one of the latest schedules.
-func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
-	base := pick(r, s.kept)
+func (g *guided) mutant(r *rand.Rand) ([]uint64, int) {
+	base := pick(r, g.kept)
 	if r.IntN(2) == 0 {
-		base = pick(r, s.kept[len(s.kept)*3/4:])
+		base = pick(r, g.kept[len(g.kept)*3/4:])
 	}
 	m := slices.Clone(base.drawn)
 	switch r.IntN(3) {
@@ -200,7 +200,7 @@ func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 	case 1: // take the rest from another schedule
 		at := r.IntN(len(m) + 1)
 		m = m[:at]
-		if other := pick(r, s.kept).drawn; at < len(other) {
+		if other := pick(r, g.kept).drawn; at < len(other) {
 			m = append(m, other[at:]...)
 		}
 	default: // draw some numbers again
@@ -214,13 +214,13 @@ func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 }
 
 // Next chooses the next step.
-func (s *guided) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	s.observe(turn)
-	return s.inner.Next(turn, next)
+func (g *guided) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	g.observe(turn)
+	return g.inner.Next(turn, next)
 }
 
 // observe looks for something new in the effect of the last step on its node.
-func (s *guided) observe(turn *lockstep.Turn) {
+func (g *guided) observe(turn *lockstep.Turn) {
 	last := turn.Last()
 	node, event := last.Node, uint64(last.Kind)
 	if last.Kind == trace.Deliver {
@@ -232,16 +232,16 @@ func (s *guided) observe(turn *lockstep.Turn) {
 	if node == 0 {
 		return
 	}
-	states := !s.Pairs
+	states := !g.Pairs
 	if states && turn.Up().Has(node) {
 		var state uint64
 		if state, states = turn.Fingerprint(node); states {
-			s.meet(node, state)
+			g.meet(node, state)
 		}
 	}
 	if !states {
-		s.meet(node, s.before[node], event)
-		s.before[node] = event
+		g.meet(node, g.before[node], event)
+		g.before[node] = event
 	}
 }
 
@@ -249,19 +249,19 @@ func (s *guided) observe(turn *lockstep.Turn) {
 const maxMet = 1 << 22
 
 // meet records a state or pair at a node.
-func (s *guided) meet(node lockstep.Node, seen ...uint64) {
+func (g *guided) meet(node lockstep.Node, seen ...uint64) {
 	key := mix.Hash(node)
 	for _, v := range seen {
 		key.Mix(v)
 	}
-	if _, ok := s.met[key]; !ok && len(s.met) < maxMet {
-		s.met[key] = struct{}{}
-		s.news++
-		if s.diary != nil {
-			s.diary.met = append(s.diary.met, uint64(key))
+	if _, ok := g.met[key]; !ok && len(g.met) < maxMet {
+		g.met[key] = struct{}{}
+		g.news++
+		if g.diary != nil {
+			g.diary.met = append(g.diary.met, uint64(key))
 		}
 	}
 }
 
 // Report reports the statistics of the inner strategy.
-func (s *guided) Report(words bool) lockstep.SchedulerStats { return s.inner.Report(words) }
+func (g *guided) Report(words bool) lockstep.SchedulerStats { return g.inner.Report(words) }

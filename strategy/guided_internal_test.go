@@ -25,7 +25,7 @@ func (f *four) Request(*sim.Context[int], int32, string)      {}
 // hashedFour is four with fingerprints: the number of messages so far.
 type hashedFour struct{ four }
 
-func (f *hashedFour) Fingerprint() uint64 { return uint64(f.got) }
+func (h *hashedFour) Fingerprint() uint64 { return uint64(h.got) }
 
 // watched is Guided with access to its scheduler.
 type watched struct {

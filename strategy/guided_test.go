@@ -52,7 +52,7 @@ func (l *lock) Request(*sim.Context[int], int32, string) {}
 
 type hashedLock struct{ lock }
 
-func (l *hashedLock) Fingerprint() uint64 { return uint64(l.right) }
+func (h *hashedLock) Fingerprint() uint64 { return uint64(h.right) }
 
 // closed is the spec that the lock stays closed.
 type closed struct{ noFinding }

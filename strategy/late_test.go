@@ -23,7 +23,7 @@ type lateness struct {
 }
 
 func (lateness) Properties() []string                     { return nil }
-func (s lateness) New(lockstep.Info) lockstep.Monitor     { return &latecomers{lateness: s} }
+func (l lateness) New(lockstep.Info) lockstep.Monitor     { return &latecomers{lateness: l} }
 func (*latecomers) End(*lockstep.Run) *lockstep.Finding   { return nil }
 func (*latecomers) EventsOnly() bool                      { return false }
 func (*latecomers) Conclude(bool) (c lockstep.Conclusion) { return c }

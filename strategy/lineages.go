@@ -26,35 +26,35 @@ type page struct {
 }
 
 // write records the result of the previous run, if there was one.
-func (s *guided) write() {
-	d := s.diary
+func (g *guided) write() {
+	d := g.diary
 	if d == nil {
 		return
 	}
-	if s.news > 0 {
-		d.runs = append(d.runs, page{run: d.at - 1, drawn: len(s.source.used), met: s.news})
+	if g.news > 0 {
+		d.runs = append(d.runs, page{run: d.at - 1, drawn: len(g.source.used), met: g.news})
 	}
 	d.at++
 }
 
 // Begin discards everything learned since the last epoch.
-func (s *guided) Begin() {
-	d := s.diary
+func (g *guided) Begin() {
+	d := g.diary
 	for _, key := range d.met {
-		delete(s.met, mix.Hash(key))
+		delete(g.met, mix.Hash(key))
 	}
-	s.kept, s.news = slices.Clone(d.begin), 0
+	g.kept, g.news = slices.Clone(d.begin), 0
 	*d = diary{begin: d.begin, met: d.met[:0], runs: d.runs[:0]}
 }
 
 // Learned encodes what the lineage learned since Begin. It contains an entry for each run that met something new. The
 // entry consists of the number of the run since then, the counts of drawn numbers and of keys met, and these keys.
-func (s *guided) Learned() []byte {
-	s.write()
-	s.news = 0
+func (g *guided) Learned() []byte {
+	g.write()
+	g.news = 0
 	var text []byte
-	met := s.diary.met
-	for _, p := range s.diary.runs {
+	met := g.diary.met
+	for _, p := range g.diary.runs {
 		for _, n := range []int{p.run, p.drawn, p.met} {
 			text = binary.AppendUvarint(text, uint64(n))
 		}
@@ -88,44 +88,44 @@ func read(text []byte, after int) (p page, met []uint64, rest []byte, err error)
 
 // Learn merges what the lineages of an epoch have learned, in their order. A schedule is kept if it met something that
 // the lineages before did not.
-func (s *guided) Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error {
-	s.Begin()
-	merged := s.diary.begin
+func (g *guided) Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error {
+	g.Begin()
+	merged := g.diary.begin
 	var sum []schedule
 	for i, text := range lineages {
-		s.kept = slices.Clone(merged)
-		list, err := s.again(first+i*s.epoch(), text, source)
+		g.kept = slices.Clone(merged)
+		list, err := g.again(first+i*g.epoch(), text, source)
 		if err != nil {
 			return err
 		}
 		sum = append(sum, list...)
 	}
-	s.kept = slices.Clone(merged)
+	g.kept = slices.Clone(merged)
 	for _, now := range sum {
-		s.keep(source(now.run), now)
+		g.keep(source(now.run), now)
 	}
-	s.diary.begin = s.kept
-	s.Begin()
+	g.diary.begin = g.kept
+	g.Begin()
 	return nil
 }
 
 // again redraws the schedules that a lineage kept in an epoch. It returns those that met something new to the scheduler
 // too, which then knows it.
-func (s *guided) again(first int, text []byte, source func(run int) *rand.Rand) (list []schedule, err error) {
+func (g *guided) again(first int, text []byte, source func(run int) *rand.Rand) (list []schedule, err error) {
 	var last *schedule // kept by the next run, which draws the schedule it replaces
 	for run := -1; len(text) > 0; {
 		p, met, rest, err := read(text, run)
-		if err != nil || p.run >= s.epoch() {
+		if err != nil || p.run >= g.epoch() {
 			return nil, errLearned
 		}
 		if last != nil && p.run > run+1 {
-			s.keep(source(first+run+1), *last)
+			g.keep(source(first+run+1), *last)
 			last = nil
 		}
 		run, text = p.run, rest
-		now := s.redraw(first+run, p.drawn, last, source)
+		now := g.redraw(first+run, p.drawn, last, source)
 		last = &now
-		if s.know(met) {
+		if g.know(met) {
 			list = append(list, now)
 		}
 	}
@@ -133,12 +133,12 @@ func (s *guided) again(first int, text []byte, source func(run int) *rand.Rand) 
 }
 
 // redraw redraws the schedule of a run. If the schedule of the run before it was kept, redraw keeps that one first.
-func (s *guided) redraw(run, drawn int, before *schedule, source func(run int) *rand.Rand) schedule {
+func (g *guided) redraw(run, drawn int, before *schedule, source func(run int) *rand.Rand) schedule {
 	r := source(run)
 	if before != nil {
-		s.keep(r, *before)
+		g.keep(r, *before)
 	}
-	script, seed := s.script(r, run)
+	script, seed := g.script(r, run)
 	replay := stream{fresh: r, script: script}
 	for range drawn {
 		replay.Uint64()
@@ -147,10 +147,10 @@ func (s *guided) redraw(run, drawn int, before *schedule, source func(run int) *
 }
 
 // know records what other lineages have met, and reports whether some of it is new.
-func (s *guided) know(met []uint64) (fresh bool) {
+func (g *guided) know(met []uint64) (fresh bool) {
 	for _, key := range met {
-		if _, ok := s.met[mix.Hash(key)]; !ok && len(s.met) < maxMet {
-			s.met[mix.Hash(key)] = struct{}{}
+		if _, ok := g.met[mix.Hash(key)]; !ok && len(g.met) < maxMet {
+			g.met[mix.Hash(key)] = struct{}{}
 			fresh = true
 		}
 	}

@@ -24,8 +24,8 @@ type hearing struct {
 	checked int
 }
 
-func (s overheard) New(info lockstep.Info) lockstep.Scheduler {
-	return &hearer{s.Guided.New(info).(*guided), s.log}
+func (o overheard) New(info lockstep.Info) lockstep.Scheduler {
+	return &hearer{o.Guided.New(info).(*guided), o.log}
 }
 
 type hearer struct {
@@ -33,31 +33,31 @@ type hearer struct {
 	log *hearing
 }
 
-func (s *hearer) lineage(run int) int { return run / s.epoch() % s.Lineages }
+func (h *hearer) lineage(run int) int { return run / h.epoch() % h.Lineages }
 
-func (s *hearer) note() { s.log.drawn[s.run], s.log.seeds[s.run] = slices.Clone(s.source.used), s.seed }
+func (h *hearer) note() { h.log.drawn[h.run], h.log.seeds[h.run] = slices.Clone(h.source.used), h.seed }
 
-func (s *hearer) Reset(start *lockstep.Start) {
-	s.note()
-	s.guided.Reset(start)
-	if s.lineage(s.seed) != s.lineage(start.Run) {
-		s.log.crossed++
+func (h *hearer) Reset(start *lockstep.Start) {
+	h.note()
+	h.guided.Reset(start)
+	if h.lineage(h.seed) != h.lineage(start.Run) {
+		h.log.crossed++
 	}
 }
 
-func (s *hearer) Learned() []byte {
-	s.note()
-	return s.guided.Learned()
+func (h *hearer) Learned() []byte {
+	h.note()
+	return h.guided.Learned()
 }
 
 // Learn checks that redrawn schedules equal those of the runs.
-func (s *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand) error {
-	err := s.guided.Learn(first, lineages, source)
-	for _, k := range s.kept {
-		s.log.checked++
-		if !slices.Equal(k.drawn, s.log.drawn[k.run]) || k.seed != s.log.seeds[k.run] {
-			s.log.t.Fatalf("run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d", k.run,
-				len(s.log.drawn[k.run]), s.log.seeds[k.run], len(k.drawn), k.seed)
+func (h *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand) error {
+	err := h.guided.Learn(first, lineages, source)
+	for _, k := range h.kept {
+		h.log.checked++
+		if !slices.Equal(k.drawn, h.log.drawn[k.run]) || k.seed != h.log.seeds[k.run] {
+			h.log.t.Fatalf("run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d", k.run,
+				len(h.log.drawn[k.run]), h.log.seeds[k.run], len(k.drawn), k.seed)
 		}
 	}
 	return err

@@ -122,14 +122,14 @@ type linkBreaker struct {
 }
 
 // Open begins a round.
-func (s *linkBreaker) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
-	s.open(round)
-	return s.phase + 1, turn.All()
+func (l *linkBreaker) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
+	l.open(round)
+	return l.phase + 1, turn.All()
 }
 
 // Loses reports whether a message is lost in this round.
-func (s *linkBreaker) Loses(m *trace.Message) bool {
-	return m.From != 0 && s.broken(s.phase, s.round, int(m.From-1)*s.nodes+int(m.To-1))
+func (l *linkBreaker) Loses(m *trace.Message) bool {
+	return m.From != 0 && l.broken(l.phase, l.round, int(m.From-1)*l.nodes+int(m.To-1))
 }
 
 // loser loses single messages.
@@ -145,26 +145,26 @@ type loser struct {
 }
 
 // Reset begins a new run.
-func (s *loser) Reset(start *lockstep.Start) {
-	s.rand = start.Rand
-	s.requests.reset()
-	s.Driver.Reset(s.rounds)
+func (l *loser) Reset(start *lockstep.Start) {
+	l.rand = start.Rand
+	l.requests.reset()
+	l.Driver.Reset(l.rounds)
 }
 
 // Report reports nothing.
-func (s *loser) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+func (l *loser) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Open begins a round.
-func (s *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
-	s.calendar.open(round, s.period)
-	s.requests.open()
-	return s.phase + 1, turn.All()
+func (l *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
+	l.calendar.open(round, l.period)
+	l.requests.open()
+	return l.phase + 1, turn.All()
 }
 
 // Loses reports whether a message is lost in this round.
-func (s *loser) Loses(*trace.Message) bool { return s.rand.Float64() < s.loss }
+func (l *loser) Loses(*trace.Message) bool { return l.rand.Float64() < l.loss }
 
 // Give chooses a request that a node receives at the start of a round.
-func (s *loser) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
-	return s.requests.give(s.rand, turn, next)
+func (l *loser) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return l.requests.give(l.rand, turn, next)
 }

@@ -93,7 +93,7 @@ var criterionNames = []string{"split", "separate", "isolate"}
 func (Criterion) Words() []string { return criterionNames }
 
 // String returns the name of the criterion.
-func (n Criterion) String() string { return option.Word(criterionNames, int(n)) }
+func (c Criterion) String() string { return option.Word(criterionNames, int(c)) }
 
 // String returns the strategy as written on the command line.
 func (p Partition) String() string { return write("partition", p) }

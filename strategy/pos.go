@@ -56,31 +56,31 @@ type pos struct {
 }
 
 // Reset begins a new run.
-func (s *pos) Reset(start *lockstep.Start) {
-	s.rand = start.Rand
-	s.agenda.reset()
+func (p *pos) Reset(start *lockstep.Start) {
+	p.rand = start.Rand
+	p.agenda.reset()
 }
 
 // Report reports nothing.
-func (s *pos) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+func (p *pos) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.
-func (s *pos) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	return s.advance(turn, horizon(s.Steps), next)
+func (p *pos) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	return p.advance(turn, horizon(p.Steps), next)
 }
 
 // place draws any node.
-func (s *pos) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
+func (p *pos) place(to lockstep.Nodes) lockstep.Node { return pickNode(p.rand, to) }
 
 // came draws the priority of an event.
-func (s *pos) came(_ *lockstep.Turn, index int32) { s.events[index].key = s.rand.Uint64() }
+func (p *pos) came(_ *lockstep.Turn, index int32) { p.events[index].key = p.rand.Uint64() }
 
 // happened draws new priorities for the events that race with the one that happened.
-func (s *pos) happened(_ *lockstep.Turn, index int32) {
-	node := s.events[index].node
-	for _, other := range s.open {
-		if e := &s.events[other]; e.node == node {
-			e.key = s.rand.Uint64()
+func (p *pos) happened(_ *lockstep.Turn, index int32) {
+	node := p.events[index].node
+	for _, other := range p.open {
+		if e := &p.events[other]; e.node == node {
+			e.key = p.rand.Uint64()
 		}
 	}
 }

@@ -135,18 +135,18 @@ type arrivals func(order []int)
 func (arrivals) Properties() []string                   { return nil }
 func (arrivals) EventsOnly() bool                       { return false }
 func (arrivals) Conclude(bool) lockstep.Conclusion      { return lockstep.Conclusion{} }
-func (w arrivals) New(lockstep.Info) lockstep.Monitor   { return &arriving{arrivals: w} }
-func (w *arriving) Reset()                              { w.order = w.order[:0] }
-func (w *arriving) End(*lockstep.Run) *lockstep.Finding { w.arrivals(w.order); return nil }
+func (a arrivals) New(lockstep.Info) lockstep.Monitor   { return &arriving{arrivals: a} }
+func (a *arriving) Reset()                              { a.order = a.order[:0] }
+func (a *arriving) End(*lockstep.Run) *lockstep.Finding { a.arrivals(a.order); return nil }
 
 type arriving struct {
 	arrivals
 	order []int
 }
 
-func (w *arriving) Step(run *lockstep.Run) *lockstep.Finding {
+func (a *arriving) Step(run *lockstep.Run) *lockstep.Finding {
 	for _, e := range run.Events() {
-		w.order = append(w.order, e.Value.(int))
+		a.order = append(a.order, e.Value.(int))
 	}
 	return nil
 }

@@ -38,9 +38,9 @@ type Queues struct {
 var DefaultQueues = Queues{Swarm: true, Drops: 20, Dups: 10, Distance: 5, Steps: 300}
 
 // weights returns the weights by action.
-func (s Queues) weights() (w [actionEnd]int) {
-	w[actRun], w[actCommit], w[actTimer], w[actRequest] = s.Run, s.Commit, s.Timer, s.Request
-	w[actDrop], w[actDup], w[actSwap] = s.Drop, s.Dup, s.Swap
+func (q Queues) weights() (w [actionEnd]int) {
+	w[actRun], w[actCommit], w[actTimer], w[actRequest] = q.Run, q.Commit, q.Timer, q.Request
+	w[actDrop], w[actDup], w[actSwap] = q.Drop, q.Dup, q.Swap
 	return w
 }
 
@@ -55,28 +55,28 @@ var shadowClasses = []struct {
 }
 
 // String returns the strategy as written on the command line.
-func (s Queues) String() string { return write("queues", s) }
+func (q Queues) String() string { return write("queues", q) }
 
 // Fit returns the terms on which the strategy explores the system.
-func (s Queues) Fit(info lockstep.Info) (lockstep.Terms, error) {
-	t, err := fit("queues", s, info)
-	t.Order = &trace.Order{Distance: s.Distance}
-	if !s.Swarm && s.Swap == 0 {
+func (q Queues) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	t, err := fit("queues", q, info)
+	t.Order = &trace.Order{Distance: q.Distance}
+	if !q.Swarm && q.Swap == 0 {
 		t.Order.Distance = 0
 	}
 	return t, err
 }
 
 // check reports an invalid option, or why the strategy does not fit the system.
-func (s Queues) check(info lockstep.Info) error {
-	weights := s.weights()
+func (q Queues) check(info lockstep.Info) error {
+	weights := q.weights()
 	for _, c := range shadowClasses {
 		w := weights[c.act]
 		switch {
-		case s.Swarm && w != 0:
+		case q.Swarm && w != 0:
 			return fmt.Errorf("queues: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false",
 				c.name, w)
-		case !s.Swarm && (w < 0 || w == 0 && !c.fault):
+		case !q.Swarm && (w < 0 || w == 0 && !c.fault):
 			return fmt.Errorf(
 				"queues: the weight %s is %d; without swarm run, commit, timer and request must be positive, drop, dup and swap "+
 					"not negative",
@@ -85,29 +85,29 @@ func (s Queues) check(info lockstep.Info) error {
 			)
 		}
 	}
-	if info.FIFO && (s.Dup > 0 || s.Swap > 0) {
+	if info.FIFO && (q.Dup > 0 || q.Swap > 0) {
 		return fmt.Errorf("queues: %s has FIFO links, on which nothing can be swapped or duplicated: set dup=0,swap=0",
 			info.Name)
 	}
 	need := trace.KindsOf(trace.Deliver)
-	if s.Drop > 0 {
+	if q.Drop > 0 {
 		need |= trace.KindsOf(trace.Drop)
 	}
-	if s.Dup > 0 {
+	if q.Dup > 0 {
 		need |= trace.KindsOf(trace.Duplicate)
 	}
 	return info.Require("queues", need)
 }
 
 // guarantee returns what one run guarantees.
-func (s Queues) guarantee(lockstep.Info) lockstep.Guarantee {
+func (q Queues) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"weighted choices have no lower bound that does not depend on the system"}}
 }
 
 // New returns a new scheduler.
-func (s Queues) New(info lockstep.Info) lockstep.Scheduler {
-	return &shadow{Queues: s, queues: newQueues(info), supports: info.Supports}
+func (q Queues) New(info lockstep.Info) lockstep.Scheduler {
+	return &shadow{Queues: q, queues: newQueues(info), supports: info.Supports}
 }
 
 type shadow struct {

@@ -79,15 +79,15 @@ type refused struct {
 	silent bool // nodes send no messages
 }
 
-func (s refused) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return s, nil }
+func (r refused) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return r, nil }
 
-func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
+func (r refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
 	switch step.Kind {
 	case trace.Request:
-		s.offer(out)
+		r.offer(out)
 	case trace.Timer:
 		out.SetTimer(step.Node, out.Now()+10)
-		if !s.silent {
+		if !r.silent {
 			out.Send(step.Node, step.Node%3+1, "Hello", trace.Tag{})
 		}
 	}
@@ -149,9 +149,9 @@ func TestAttemptsAreAChain(t *testing.T) {
 type atEnd func(*lockstep.Run)
 
 func (atEnd) Properties() []string                    { return nil }
-func (f atEnd) New(lockstep.Info) lockstep.Monitor    { return f }
+func (a atEnd) New(lockstep.Info) lockstep.Monitor    { return a }
 func (atEnd) Reset()                                  {}
 func (atEnd) Step(*lockstep.Run) *lockstep.Finding    { return nil }
-func (f atEnd) End(r *lockstep.Run) *lockstep.Finding { f(r); return nil }
+func (a atEnd) End(r *lockstep.Run) *lockstep.Finding { a(r); return nil }
 func (atEnd) EventsOnly() bool                        { return false }
 func (atEnd) Conclude(bool) (c lockstep.Conclusion)   { return c }

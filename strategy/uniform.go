@@ -93,7 +93,7 @@ var apartNames = []string{"frozen", "cut", "held"}
 func (Isolation) Words() []string { return apartNames }
 
 // String returns the name of the behavior.
-func (a Isolation) String() string { return option.Word(apartNames, int(a)) }
+func (i Isolation) String() string { return option.Word(apartNames, int(i)) }
 
 // IsolationMethod is the way to isolate a node if the engine does not control messages.
 type IsolationMethod uint8
@@ -115,7 +115,7 @@ var meansNames = []string{"cut", "crash", "restart"}
 func (IsolationMethod) Words() []string { return meansNames }
 
 // String returns the name of the way.
-func (m IsolationMethod) String() string { return option.Word(meansNames, int(m)) }
+func (i IsolationMethod) String() string { return option.Word(meansNames, int(i)) }
 
 // String returns the strategy as written on the command line.
 func (u Uniform) String() string { return write("uniform", u) }

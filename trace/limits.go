@@ -96,9 +96,9 @@ func (s *stepLine) check() error {
 }
 
 // check reports the first part of a message that exceeds its limit.
-func (m *Sent) check() error {
-	return first(inRange("at", m.At, 0, MaxTime), short("the type", m.Type, MaxName),
-		short("the text", m.Text, MaxName))
+func (s *Sent) check() error {
+	return first(inRange("at", s.At, 0, MaxTime), short("the type", s.Type, MaxName),
+		short("the text", s.Text, MaxName))
 }
 
 func (e *Event) check() error {

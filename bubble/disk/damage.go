@@ -25,7 +25,7 @@ const (
 var damages = []string{"bit rot", "lost write", "misdirected write", "unreadable block"}
 
 // String names the kind.
-func (k Damage) String() string { return damages[k] }
+func (d Damage) String() string { return damages[d] }
 
 // Wound describes damage that was done.
 type Wound struct {

@@ -23,7 +23,7 @@ type twin struct {
 }
 
 // pick is a random directory, or file, of the model and its path; nil if there is none.
-func (w *twin) pick(kind disk.Kind) (*disk.Inode, string) {
+func (t *twin) pick(kind disk.Kind) (*disk.Inode, string) {
 	type found struct {
 		i    *disk.Inode
 		path string
@@ -38,70 +38,70 @@ func (w *twin) pick(kind disk.Kind) (*disk.Inode, string) {
 			walk(i.Entry(name), filepath.Join(path, name))
 		}
 	}
-	walk(w.disk.Root(), w.root)
+	walk(t.disk.Root(), t.root)
 	if len(all) == 0 {
 		return nil, ""
 	}
-	f := all[w.r.IntN(len(all))]
+	f := all[t.r.IntN(len(all))]
 	return f.i, f.path
 }
 
-func (w *twin) must(err error) {
-	w.t.Helper()
+func (t *twin) must(err error) {
+	t.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		t.t.Fatal(err)
 	}
 }
 
-func (w *twin) step() {
-	w.disk.Time++
-	dir, path := w.pick(disk.Directory)
-	name := string(rune('a' + w.r.IntN(6)))
+func (t *twin) step() {
+	t.disk.Time++
+	dir, path := t.pick(disk.Directory)
+	name := string(rune('a' + t.r.IntN(6)))
 	to := filepath.Join(path, name)
-	file, from := w.pick(disk.File)
-	switch op := w.r.IntN(12); {
+	file, from := t.pick(disk.File)
+	switch op := t.r.IntN(12); {
 	case op == 0 && dir.Entry(name) == nil:
-		w.must(os.Mkdir(to, 0o700))
-		w.disk.Make(dir, name, disk.Directory)
+		t.must(os.Mkdir(to, 0o700))
+		t.disk.Make(dir, name, disk.Directory)
 	case op < 3 && dir.Entry(name) == nil:
-		w.must(os.WriteFile(to, nil, 0o600))
-		w.disk.Make(dir, name, disk.File)
+		t.must(os.WriteFile(to, nil, 0o600))
+		t.disk.Make(dir, name, disk.File)
 	case op == 3 && dir.Entry(name) != nil && len(dir.Entry(name).Names()) == 0:
-		w.must(os.Remove(to))
-		w.disk.Remove(dir, name)
+		t.must(os.Remove(to))
+		t.disk.Remove(dir, name)
 	case file == nil:
 	case op == 4 && (dir.Entry(name) == nil || dir.Entry(name).Kind == disk.File):
-		parent, old := w.parent(from)
-		w.must(os.Rename(from, to))
-		w.disk.Rename(parent, old, dir, name)
+		parent, old := t.parent(from)
+		t.must(os.Rename(from, to))
+		t.disk.Rename(parent, old, dir, name)
 	case op == 5 && dir.Entry(name) == nil:
-		w.must(os.Link(from, to))
-		w.disk.Link(dir, name, file)
+		t.must(os.Link(from, to))
+		t.disk.Link(dir, name, file)
 	case op == 6:
-		size := w.r.Int64N(20000)
-		w.must(os.Truncate(from, size))
-		w.disk.Resize(file, size)
+		size := t.r.Int64N(20000)
+		t.must(os.Truncate(from, size))
+		t.disk.Resize(file, size)
 	case op > 6:
-		data := make([]byte, 1+w.r.IntN(6000))
+		data := make([]byte, 1+t.r.IntN(6000))
 		for i := range data {
-			data[i] = byte(w.r.IntN(256))
+			data[i] = byte(t.r.IntN(256))
 		}
-		at := w.r.Int64N(15000)
+		at := t.r.Int64N(15000)
 		f, err := os.OpenFile(from, os.O_WRONLY, 0)
-		w.must(err)
+		t.must(err)
 		_, err = f.WriteAt(data, at)
-		w.must(err)
-		w.must(f.Close())
-		w.disk.Write(file, at, data)
+		t.must(err)
+		t.must(f.Close())
+		t.disk.Write(file, at, data)
 	}
 }
 
 // parent is the directory of a path in the model, and the name in it.
-func (w *twin) parent(path string) (*disk.Inode, string) {
-	rel, err := filepath.Rel(w.root, path)
-	w.must(err)
+func (t *twin) parent(path string) (*disk.Inode, string) {
+	rel, err := filepath.Rel(t.root, path)
+	t.must(err)
 	parts := strings.Split(rel, "/")
-	dir := w.disk.Root()
+	dir := t.disk.Root()
 	for _, name := range parts[:len(parts)-1] {
 		dir = dir.Entry(name)
 	}
@@ -109,10 +109,10 @@ func (w *twin) parent(path string) (*disk.Inode, string) {
 }
 
 // live describes the real tree, in the same form as tree describes the model.
-func (w *twin) live() []string {
+func (t *twin) live() []string {
 	var all []string
-	w.must(filepath.WalkDir(w.root, func(path string, e fs.DirEntry, err error) error {
-		w.must(err)
+	t.must(filepath.WalkDir(t.root, func(path string, e fs.DirEntry, err error) error {
+		t.must(err)
 		if e.IsDir() {
 			all = append(all, path+"/")
 			return nil

@@ -297,22 +297,22 @@ func store(names map[string]int, key string, to int) {
 	}
 }
 
-func (f *kfile) writeBack(s int) {
+func (k *kfile) writeBack(s int) {
 	var data [2]byte
-	if s*2 < len(f.cache) {
-		copy(data[:], f.cache[s*2:])
+	if s*2 < len(k.cache) {
+		copy(data[:], k.cache[s*2:])
 	}
-	f.blocks[[2]int{s, f.gen[s]}] = data
-	delete(f.dirty, s)
-	delete(f.ordered, s)
+	k.blocks[[2]int{s, k.gen[s]}] = data
+	delete(k.dirty, s)
+	delete(k.ordered, s)
 }
 
 // mayGrow reports whether the kernel may write the length to the journal. The file must end in the last block of its
 // old length, or the data in new blocks must be written.
-func (f *kfile) mayGrow() bool {
-	end := (f.size + perBlk - 1) / perBlk * perBlk
-	for s := range f.dirty {
-		if s*2 >= end && s*2 < len(f.cache) {
+func (k *kfile) mayGrow() bool {
+	end := (k.size + perBlk - 1) / perBlk * perBlk
+	for s := range k.dirty {
+		if s*2 >= end && s*2 < len(k.cache) {
 			return false
 		}
 	}

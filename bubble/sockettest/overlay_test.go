@@ -119,7 +119,7 @@ func (prompt) String() string                                  { return "prompt"
 func (prompt) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 func (prompt) New(lockstep.Info) lockstep.Scheduler            { return &prompt{} }
 
-func (s *prompt) Next(run *lockstep.Turn, next *lockstep.Step) bool {
+func (p *prompt) Next(run *lockstep.Turn, next *lockstep.Step) bool {
 	for _, e := range run.Events() {
 		switch e.Type {
 		case string(kill), string(power):
@@ -129,7 +129,7 @@ func (s *prompt) Next(run *lockstep.Turn, next *lockstep.Step) bool {
 			*next = lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2)}
 			return true
 		case string(drop):
-			s.drops++
+			p.drops++
 		case "end":
 			return false
 		}
@@ -138,8 +138,8 @@ func (s *prompt) Next(run *lockstep.Turn, next *lockstep.Step) bool {
 	for _, id := range run.InFlight() {
 		if run.Deliverable(id) {
 			*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
-			if s.drops > 0 {
-				s.drops--
+			if p.drops > 0 {
+				p.drops--
 				next.Kind = trace.Drop
 			}
 			break

@@ -33,10 +33,10 @@ type half struct {
 }
 
 // Decode decodes the data of one direction.
-func (h *twoWay) Decode(byDialer bool, data []byte) (kind, text string) {
-	d := &h.back
+func (t *twoWay) Decode(byDialer bool, data []byte) (kind, text string) {
+	d := &t.back
 	if byDialer {
-		d = &h.out
+		d = &t.out
 	}
 	d.rest = append(d.rest, data...)
 	skip, begun, err := d.frames.Skip(d.rest)
@@ -57,7 +57,7 @@ func (h *twoWay) Decode(byDialer bool, data []byte) (kind, text string) {
 			break
 		}
 		d.rest = d.rest[length:]
-		name, what, counts := h.frame(d, f, err)
+		name, what, counts := t.frame(d, f, err)
 		if counts > weight {
 			kind, weight = name, counts
 		}
@@ -76,21 +76,21 @@ func isSettings(data []byte) bool {
 }
 
 // frame returns the name, the content and the priority of a frame.
-func (h *twoWay) frame(d *half, f http2.Frame, wrong error) (name, text string, counts int) {
+func (t *twoWay) frame(d *half, f http2.Frame, wrong error) (name, text string, counts int) {
 	name = f.Name()
 	text = fmt.Sprintf("%s %d bytes", name, len(f.Payload))
 	switch f.Type {
 	case http2.Headers, http2.Continuation:
-		fields := h.headers(d, f)
+		fields := t.headers(d, f)
 		if wrong != nil {
 			fields = wrong.Error()
 		}
 		text = fmt.Sprintf("%s stream=%d %s", name, f.Stream, fields)
-		return h.ofStream(d, f.Stream), strings.TrimSpace(text), 4
+		return t.ofStream(d, f.Stream), strings.TrimSpace(text), 4
 	case http2.Data:
-		return h.ofStream(d, f.Stream), fmt.Sprintf("%s stream=%d %d bytes", name, f.Stream, len(f.Payload)), 3
+		return t.ofStream(d, f.Stream), fmt.Sprintf("%s stream=%d %d bytes", name, f.Stream, len(f.Payload)), 3
 	case http2.Reset:
-		return h.ofStream(d, f.Stream) + " reset", fmt.Sprintf("%s stream=%d", name, f.Stream), 4
+		return t.ofStream(d, f.Stream) + " reset", fmt.Sprintf("%s stream=%d", name, f.Stream), 4
 	case http2.GoAway, http2.Settings:
 		return name, text, 2
 	default:
@@ -99,8 +99,8 @@ func (h *twoWay) frame(d *half, f http2.Frame, wrong error) (name, text string, 
 }
 
 // ofStream is the name of a stream's data in one direction.
-func (h *twoWay) ofStream(d *half, stream uint32) string {
-	name := h.names[stream]
+func (t *twoWay) ofStream(d *half, stream uint32) string {
+	name := t.names[stream]
 	if name == "" {
 		name = "stream"
 	}
@@ -111,7 +111,7 @@ func (h *twoWay) ofStream(d *half, stream uint32) string {
 }
 
 // headers describes the relevant header fields.
-func (h *twoWay) headers(d *half, f http2.Frame) string {
+func (t *twoWay) headers(d *half, f http2.Frame) string {
 	var method, path, content string
 	var words []string
 	for _, x := range f.Fields {
@@ -132,7 +132,7 @@ func (h *twoWay) headers(d *half, f http2.Frame) string {
 		if strings.HasPrefix(content, "application/grpc") {
 			name = rpcName(path)
 		}
-		h.names[f.Stream] = name
+		t.names[f.Stream] = name
 		words = append(words, name)
 	}
 	return strings.Join(words, " ")

@@ -38,7 +38,7 @@ type Decoder interface {
 type DecoderFunc func(byDialer bool, data []byte) (kind, text string)
 
 // Decode calls the function.
-func (f DecoderFunc) Decode(byDialer bool, data []byte) (kind, text string) { return f(byDialer, data) }
+func (d DecoderFunc) Decode(byDialer bool, data []byte) (kind, text string) { return d(byDialer, data) }
 
 // Each is the protocol in which every Write, or datagram, is a message: f names it.
 func Each(f func(data []byte) (kind, text string)) Protocol {

@@ -41,8 +41,8 @@ type verifier struct {
 	worst map[core.Condition]*Proof
 }
 
-func (j *verifier) note(condition core.Condition, status Status, pos syntax.Pos, format string, args ...any) {
-	p := j.worst[condition]
+func (v *verifier) note(condition core.Condition, status Status, pos syntax.Pos, format string, args ...any) {
+	p := v.worst[condition]
 	if p.Status < status {
 		p.Status, p.Pos, p.Text = status, pos, fmt.Sprintf(format, args...)
 	}
@@ -149,16 +149,16 @@ func (c *checker) text(s core.Stmt) string {
 }
 
 // changes looks for updates after a send (condition 5).
-func (j *verifier) changes(e *symbolic) {
+func (v *verifier) changes(e *symbolic) {
 	if e.late != nil {
-		j.note(core.Rests, Refuted, e.late.At(), "'%s' comes after a send", j.c.text(e.late))
+		v.note(core.Rests, Refuted, e.late.At(), "'%s' comes after a send", v.c.text(e.late))
 	}
 }
 
 // sends looks at the tags along a path (conditions 1 and 2, one message). It begins in (phase, round); when known is
 // not set nothing is known about where it begins.
-func (j *verifier) sends(e *symbolic, phase core.Linear, round int, known bool) {
-	prog := j.c.prog
+func (v *verifier) sends(e *symbolic, phase core.Linear, round int, known bool) {
+	prog := v.c.prog
 	for i, s := range e.sends {
 		fs := e.facts
 		if known || i > 0 {
@@ -168,22 +168,22 @@ func (j *verifier) sends(e *symbolic, phase core.Linear, round int, known bool) 
 			switch {
 			case ahead || same:
 			case back:
-				j.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in",
-					j.c.text(s.stmt))
+				v.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in",
+					v.c.text(s.stmt))
 			default:
-				j.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", j.c.text(s.stmt))
+				v.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", v.c.text(s.stmt))
 			}
-		} else if prog.Init.Name != j.rule {
-			j.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", j.c.text(s.stmt))
+		} else if prog.Init.Name != v.rule {
+			v.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", v.c.text(s.stmt))
 		}
 		phase, round = s.phase, s.round
-		j.ownPhase(fs, s)
-		j.once(e, i)
+		v.ownPhase(fs, s)
+		v.once(e, i)
 	}
 }
 
-func (j *verifier) ownPhase(fs facts, s sentAt) {
-	prog := j.c.prog
+func (v *verifier) ownPhase(fs facts, s sentAt) {
+	prog := v.c.prog
 	if prog.Phase < 0 {
 		return // the tag is an auxiliary variable, set before each send
 	}
@@ -191,14 +191,14 @@ func (j *verifier) ownPhase(fs facts, s sentAt) {
 	switch {
 	case fs.equal(s.phase, s.own):
 	case fs.less(s.phase, s.own) || fs.less(s.own, s.phase):
-		j.note(core.Carries, Refuted, s.stmt.At(), "'%s' carries a phase other than %s", j.c.text(s.stmt), name)
+		v.note(core.Carries, Refuted, s.stmt.At(), "'%s' carries a phase other than %s", v.c.text(s.stmt), name)
 	default:
-		j.note(core.Carries, Watched, s.stmt.At(), "the phase of '%s' could not be proved to be %s", j.c.text(s.stmt), name)
+		v.note(core.Carries, Watched, s.stmt.At(), "the phase of '%s' could not be proved to be %s", v.c.text(s.stmt), name)
 	}
 }
 
 // once compares a send with the earlier ones on its path.
-func (j *verifier) once(e *symbolic, i int) {
+func (v *verifier) once(e *symbolic, i int) {
 	s := e.sends[i]
 	for _, old := range e.sends[:i] {
 		if old.round != s.round || e.facts.less(old.phase, s.phase) || e.facts.less(s.phase, old.phase) {
@@ -207,24 +207,24 @@ func (j *verifier) once(e *symbolic, i int) {
 		if s.each != 0 && old.each == s.each {
 			continue // two passes of one loop over a set, to one element each
 		}
-		a, b := j.c.receivers(old.stmt), j.c.receivers(s.stmt)
-		someA, someB := a == "all" || j.pure(old.stmt.To), b == "all" || j.pure(s.stmt.To)
+		a, b := v.c.receivers(old.stmt), v.c.receivers(s.stmt)
+		someA, someB := a == "all" || v.pure(old.stmt.To), b == "all" || v.pure(s.stmt.To)
 		meet := someA && someB && (a == "all" || b == "all" || a == b && e.late == nil && !old.deep && !s.deep)
 		switch {
 		case old.stmt == s.stmt:
-			j.note(core.Once, Watched, s.stmt.At(), "'%s' may be sent more than once", j.c.text(s.stmt))
+			v.note(core.Once, Watched, s.stmt.At(), "'%s' may be sent more than once", v.c.text(s.stmt))
 		case !old.loop && !s.loop && e.facts.equal(old.phase, s.phase) && meet:
-			j.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round",
-				j.c.text(s.stmt), j.c.text(old.stmt))
+			v.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round",
+				v.c.text(s.stmt), v.c.text(old.stmt))
 		default:
-			j.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", j.c.text(old.stmt),
-				j.c.text(s.stmt))
+			v.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", v.c.text(old.stmt),
+				v.c.text(s.stmt))
 		}
 	}
 }
 
 // pure says whether an expression certainly stands for a node or some nodes, the same whenever it is evaluated.
-func (j *verifier) pure(x core.Expr) bool {
+func (v *verifier) pure(x core.Expr) bool {
 	lit, ok := x.(*core.Apply)
 	if !ok || lit.Op != core.SetOfAll {
 		return false
@@ -247,35 +247,35 @@ func (c *checker) receivers(s *core.Send) string {
 }
 
 // guard decides condition 3: the tag of the messages is not before the node's own.
-func (j *verifier) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear, follows bool) {
-	prog := j.c.prog
+func (v *verifier) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear, follows bool) {
+	prog := v.c.prog
 	_, timeout := r.Trigger.(core.OnRoundTimeout)
 	if timeout || r.Timely {
 		return // timely messages only, or a timeout, which cannot fire in a round that the node has passed
 	}
 	if prog.Phase < 0 {
-		j.note(core.Current, Watched, d.Pos, "no variable is known to hold the node's phase")
+		v.note(core.Current, Watched, d.Pos, "no variable is known to hold the node's phase")
 		return
 	}
 	own, name, round := varOf(prog.Phase), prog.Vars[prog.Phase].Name, r.Round(prog.Program)
 	switch {
 	case known.less(tag, own):
-		j.note(core.Current, Refuted, d.Pos, "the guard admits only messages of phases before %s", name)
+		v.note(core.Current, Refuted, d.Pos, "the guard admits only messages of phases before %s", name)
 	case follows && known.less(own, tag):
-	case follows && known.noMore(own, tag) && !j.c.skipped[round]:
+	case follows && known.noMore(own, tag) && !v.c.skipped[round]:
 	case follows && known.noMore(own, tag):
-		j.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name,
+		v.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name,
 			prog.Rounds[round].Name)
 	case known.noMore(own, tag):
-		j.note(core.Current, Watched, d.Pos, "%s may lag behind the node's tag", name)
+		v.note(core.Current, Watched, d.Pos, "%s may lag behind the node's tag", name)
 	default:
-		j.note(core.Current, Watched, d.Pos, "the guard does not say that the message's phase is at least %s", name)
+		v.note(core.Current, Watched, d.Pos, "the guard does not say that the message's phase is at least %s", name)
 	}
 }
 
 // reads decides condition 4: received shows messages of the rule's tag, so it must be asked for those of its round.
-func (j *verifier) reads(r *core.Rule) {
-	prog := j.c.prog
+func (v *verifier) reads(r *core.Rule) {
+	prog := v.c.prog
 	round := r.Round(prog.Program)
 	look := func(e core.Expr) {
 		x, ok := e.(*core.Mail)
@@ -283,7 +283,7 @@ func (j *verifier) reads(r *core.Rule) {
 			return
 		}
 		if m := prog.Messages[x.Message]; m.Round != round {
-			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name,
+			v.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name,
 				prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
 		}
 	}
@@ -292,11 +292,11 @@ func (j *verifier) reads(r *core.Rule) {
 }
 
 // mailbox refuses to read the mailbox where there is no round: in init and in plain timeouts, through an action.
-func (j *verifier) mailbox(body []core.Stmt, reader string) {
-	j.c.prog.ReachExprs(body, func(e core.Expr) {
+func (v *verifier) mailbox(body []core.Stmt, reader string) {
+	v.c.prog.ReachExprs(body, func(e core.Expr) {
 		if x, ok := e.(*core.Mail); ok && x.All {
-			j.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", reader,
-				j.c.prog.Messages[x.Message].Type.Name)
+			v.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", reader,
+				v.c.prog.Messages[x.Message].Type.Name)
 		}
 	})
 }

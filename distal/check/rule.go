@@ -181,44 +181,44 @@ type enabler struct {
 	count   core.Expr
 }
 
-func (b enabler) local(slot int) core.Expr {
+func (e enabler) local(slot int) core.Expr {
 	if slot == 0 {
-		return &core.Local{Info: b.many}
+		return &core.Local{Info: e.many}
 	}
-	return &core.Local{Info: core.Info{Pos: b.pos, Type: b.message}, Slot: slot}
+	return &core.Local{Info: core.Info{Pos: e.pos, Type: e.message}, Slot: slot}
 }
 
-func (b enabler) apply(op core.Op, t *core.Type, args ...core.Expr) core.Expr {
-	return &core.Apply{Info: core.Info{Pos: b.pos, Type: t}, Op: op, Args: args}
+func (e enabler) apply(op core.Op, t *core.Type, args ...core.Expr) core.Expr {
+	return &core.Apply{Info: core.Info{Pos: e.pos, Type: t}, Op: op, Args: args}
 }
 
 // some says that a set of messages is not empty.
-func (b enabler) some(set core.Expr) core.Expr {
-	return b.apply(core.Ne, core.BoolType, set, &core.Const{Info: b.many})
+func (e enabler) some(set core.Expr) core.Expr {
+	return e.apply(core.Ne, core.BoolType, set, &core.Const{Info: e.many})
 }
 
-func (b enabler) enough(set core.Expr) core.Expr {
+func (e enabler) enough(set core.Expr) core.Expr {
 	// Senders are counted, not messages.
-	one := &core.Local{Info: core.Info{Pos: b.pos, Type: b.message}, Slot: 3}
-	senders := &core.Build{Info: core.Info{Pos: b.pos, Type: core.NodeSet}, Slot: core.Binder{Slot: 3, Name: "m"},
+	one := &core.Local{Info: core.Info{Pos: e.pos, Type: e.message}, Slot: 3}
+	senders := &core.Build{Info: core.Info{Pos: e.pos, Type: core.NodeSet}, Slot: core.Binder{Slot: 3, Name: "m"},
 		Set:  set,
-		Elem: b.apply(core.From, core.NodeType, one)}
-	return b.apply(b.op, core.BoolType, b.apply(core.Len, core.IntType, senders), b.count)
+		Elem: e.apply(core.From, core.NodeType, one)}
+	return e.apply(e.op, core.BoolType, e.apply(core.Len, core.IntType, senders), e.count)
 }
 
 // group is the set of matching messages that agree with the one in slot 1.
-func (b enabler) group() core.Expr {
+func (e enabler) group() core.Expr {
 	var agree core.Expr
-	for _, s := range b.same {
-		equal := b.apply(core.Eq, core.BoolType, moved(s), s)
+	for _, s := range e.same {
+		equal := e.apply(core.Eq, core.BoolType, moved(s), s)
 		if agree == nil {
 			agree = equal
 		} else {
-			agree = b.apply(core.And, core.BoolType, agree, equal)
+			agree = e.apply(core.And, core.BoolType, agree, equal)
 		}
 	}
-	return &core.Build{Info: b.many, Slot: core.Binder{Slot: 2, Name: "other"}, Set: b.local(0), Cond: agree,
-		Elem: b.local(2)}
+	return &core.Build{Info: e.many, Slot: core.Binder{Slot: 2, Name: "other"}, Set: e.local(0), Cond: agree,
+		Elem: e.local(2)}
 }
 
 // moved is a field of the message in slot 2 instead of that in slot 1.
@@ -236,20 +236,20 @@ func moved(s core.Expr) core.Expr {
 
 // quorum: without same all matching messages are one group. With it every message stands for its group if it is the
 // first of it.
-func (b enabler) quorum(out *core.Enabling) {
-	if len(b.same) == 0 {
-		out.Test = b.apply(core.And, core.BoolType, b.some(b.local(0)), b.enough(b.local(0)))
-		out.Bound = b.local(0)
+func (e enabler) quorum(out *core.Enabling) {
+	if len(e.same) == 0 {
+		out.Test = e.apply(core.And, core.BoolType, e.some(e.local(0)), e.enough(e.local(0)))
+		out.Bound = e.local(0)
 		return
 	}
 	slot := core.Binder{Slot: 1, Name: "one"}
-	out.Test = &core.Quant{Info: core.Info{Pos: b.pos, Type: core.BoolType}, Kind: core.Exists, Slots: []core.Binder{slot},
-		Set: b.local(0), Body: b.enough(b.group())}
-	first := b.apply(core.Eq, core.BoolType, b.apply(core.From, core.NodeType, b.local(1)),
-		b.apply(core.From, core.NodeType, b.apply(core.First, b.message, b.group())))
-	out.Options = &core.Build{Info: b.many, Slot: slot, Set: b.local(0), Elem: b.local(1),
-		Cond: b.apply(core.And, core.BoolType, b.enough(b.group()), first)}
-	out.Bound = b.group()
+	out.Test = &core.Quant{Info: core.Info{Pos: e.pos, Type: core.BoolType}, Kind: core.Exists, Slots: []core.Binder{slot},
+		Set: e.local(0), Body: e.enough(e.group())}
+	first := e.apply(core.Eq, core.BoolType, e.apply(core.From, core.NodeType, e.local(1)),
+		e.apply(core.From, core.NodeType, e.apply(core.First, e.message, e.group())))
+	out.Options = &core.Build{Info: e.many, Slot: slot, Set: e.local(0), Elem: e.local(1),
+		Cond: e.apply(core.And, core.BoolType, e.enough(e.group()), first)}
+	out.Bound = e.group()
 }
 
 // demandsTimely says whether a guard holds only for timely messages.

@@ -142,23 +142,23 @@ type fmtCmd struct {
 func (fmtCmd) Help() string { return "Example:\n  lockstep distal fmt -w paxos.distal" }
 
 // Run runs the command.
-func (c *fmtCmd) Run(e *cli.Env) error {
-	text, err := c.read()
+func (f *fmtCmd) Run(e *cli.Env) error {
+	text, err := f.read()
 	if err != nil {
 		return err
 	}
 	result, remarks := distal.Fmt(text)
-	if err := c.report(e, remarks); err != nil {
+	if err := f.report(e, remarks); err != nil {
 		return err
 	}
-	if !c.Write {
+	if !f.Write {
 		fmt.Fprint(e.Out, result.Text)
 		return nil
 	}
 	if !result.Changed {
 		return nil
 	}
-	return e.Write(c.File, func(w io.Writer) error {
+	return e.Write(f.File, func(w io.Writer) error {
 		_, err := io.WriteString(w, result.Text)
 		return err
 	})
@@ -176,17 +176,17 @@ func (roundsCmd) Help() string {
 }
 
 // Run runs the command.
-func (c *roundsCmd) Run(e *cli.Env) error {
-	text, err := c.read()
+func (r *roundsCmd) Run(e *cli.Env) error {
+	text, err := r.read()
 	if err != nil {
 		return err
 	}
 	print := distal.Rounds
-	if c.Unfold {
+	if r.Unfold {
 		print = distal.Unfold
 	}
 	result, remarks := print(text)
-	if err := c.report(e, remarks); err != nil {
+	if err := r.report(e, remarks); err != nil {
 		return err
 	}
 	fmt.Fprint(e.Out, result.Text)
@@ -204,13 +204,13 @@ func (seqCmd) Help() string {
 }
 
 // Run runs the command.
-func (c *seqCmd) Run(e *cli.Env) error {
-	text, err := c.read()
-	if err := errors.Join(err, c.check()); err != nil {
+func (s *seqCmd) Run(e *cli.Env) error {
+	text, err := s.read()
+	if err := errors.Join(err, s.check()); err != nil {
 		return err
 	}
-	result, remarks := distal.Seq(text, c.options())
-	if err := c.report(e, remarks); err != nil {
+	result, remarks := distal.Seq(text, s.options())
+	if err := s.report(e, remarks); err != nil {
 		return err
 	}
 	fmt.Fprint(e.Out, result.Text)

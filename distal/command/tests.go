@@ -24,15 +24,15 @@ func (testCmd) Help() string {
 }
 
 // Run runs the command.
-func (c *testCmd) Run(e *cli.Env) error {
-	text, err := c.read()
+func (t *testCmd) Run(e *cli.Env) error {
+	text, err := t.read()
 	if err != nil {
 		return err
 	}
-	o := distal.ExploreOptions{Memory: c.Memory << 20, Workers: runtime.GOMAXPROCS(0),
+	o := distal.ExploreOptions{Memory: t.Memory << 20, Workers: runtime.GOMAXPROCS(0),
 		Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
-	results, remarks := distal.Tests(text, o, c.Names...)
-	if err := c.report(e, remarks); err != nil {
+	results, remarks := distal.Tests(text, o, t.Names...)
+	if err := t.report(e, remarks); err != nil {
 		return err
 	}
 	for _, r := range results {
@@ -40,7 +40,7 @@ func (c *testCmd) Run(e *cli.Env) error {
 			e.Found()
 		}
 	}
-	if c.JSON {
+	if t.JSON {
 		return e.JSON(tested{results, e.Interrupted()})
 	}
 	for _, r := range results {
@@ -56,20 +56,20 @@ func (c *testCmd) Run(e *cli.Env) error {
 			expect = "nothing"
 		}
 		fmt.Fprintf(e.Out, "%s %s: %s, expects %s; %d states, %s%s\n",
-			word, r.Test, r.Verdict, expect, r.States, r.Complete(), c.why(r.ExploreResult))
+			word, r.Test, r.Verdict, expect, r.States, r.Complete(), t.why(r.ExploreResult))
 	}
 	if len(results) == 0 {
-		fmt.Fprintf(e.Out, "%s has no tests\n", c.File)
+		fmt.Fprintf(e.Out, "%s has no tests\n", t.File)
 	}
 	e.Partial("tests searched")
 	return nil
 }
 
 // why describes the violation, or what a verdict leaves open.
-func (c *testCmd) why(r distal.ExploreResult) string {
+func (t *testCmd) why(r distal.ExploreResult) string {
 	switch v := r.Violation; {
 	case v != nil:
-		return fmt.Sprintf("; %s is broken in phase %d, round %s (%s:%s)", v.Property, v.Phase, v.RoundName, c.File,
+		return fmt.Sprintf("; %s is broken in phase %d, round %s (%s:%s)", v.Property, v.Phase, v.RoundName, t.File,
 			v.Pos)
 	case r.Reason != "":
 		return "; " + r.Reason

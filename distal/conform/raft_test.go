@@ -72,14 +72,14 @@ type misreporting struct {
 	done   bool
 }
 
-func (l *misreporting) Reset() { l.done = false; l.Observer.Reset() }
+func (m *misreporting) Reset() { m.done = false; m.Observer.Reset() }
 
-func (l *misreporting) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
+func (m *misreporting) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
 	changed := *e
-	if !l.done && run.Steps() > 100 {
-		l.done = l.change(&changed)
+	if !m.done && run.Steps() > 100 {
+		m.done = m.change(&changed)
 	}
-	return l.Observer.Event(run, &changed)
+	return m.Observer.Event(run, &changed)
 }
 
 func misreport(what change) *conform.Mapping {

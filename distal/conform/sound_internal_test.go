@@ -113,16 +113,16 @@ type oracle struct {
 }
 
 // find continues an instance that has shown the first done sights.
-func (b *oracle) find(in *async.Instance, now []string, done, hidden int) bool {
-	if done == len(b.list) {
+func (o *oracle) find(in *async.Instance, now []string, done, hidden int) bool {
+	if done == len(o.list) {
 		return true
 	}
 	if hidden == 0 {
-		b.cut = true
+		o.cut = true
 		return false
 	}
 	for i := 1; i <= in.Nodes(); i++ {
-		if b.step(in, now, done, hidden, func(c *async.Instance) []async.Firing { return c.Timeout(i) }) {
+		if o.step(in, now, done, hidden, func(c *async.Instance) []async.Firing { return c.Timeout(i) }) {
 			return true
 		}
 		var ids []int
@@ -132,7 +132,7 @@ func (b *oracle) find(in *async.Instance, now []string, done, hidden int) bool {
 			}
 		}
 		if len(ids) > 6 {
-			b.cut = true
+			o.cut = true
 			return false
 		}
 		for mask := 1; mask < 1<<len(ids); mask++ {
@@ -142,7 +142,7 @@ func (b *oracle) find(in *async.Instance, now []string, done, hidden int) bool {
 					some = append(some, id)
 				}
 			}
-			if b.step(in, now, done, hidden, func(c *async.Instance) []async.Firing {
+			if o.step(in, now, done, hidden, func(c *async.Instance) []async.Firing {
 				fired, _ := c.Deliver(some...)
 				return fired
 			}) {
@@ -154,11 +154,11 @@ func (b *oracle) find(in *async.Instance, now []string, done, hidden int) bool {
 }
 
 // step makes a step with all choices.
-func (b *oracle) step(in *async.Instance, now []string, done, hidden int,
+func (o *oracle) step(in *async.Instance, now []string, done, hidden int,
 	do func(*async.Instance) []async.Firing) bool {
 	var taken, of []int
-	for b.attempts > 0 {
-		b.attempts--
+	for o.attempts > 0 {
+		o.attempts--
 		at := 0
 		c := in.Clone(func(n int) int {
 			if at == len(taken) {
@@ -170,18 +170,18 @@ func (b *oracle) step(in *async.Instance, now []string, done, hidden int,
 		if fired := do(c); len(fired) > 0 {
 			after, k, ok := slices.Clone(now), done, true
 			for _, f := range fired {
-				part := b.o.part(f.After)
+				part := o.o.part(f.After)
 				switch {
 				case f.Fault != nil:
 					ok = false
 				case part == after[f.Node]:
-				case k < len(b.list) && b.list[k] == (sight{f.Node, part}):
+				case k < len(o.list) && o.list[k] == (sight{f.Node, part}):
 					after[f.Node] = part
 					k++
 				default:
-					ok = k == len(b.list) // what comes after the end is not looked at
+					ok = k == len(o.list) // what comes after the end is not looked at
 				}
-				if !ok || k == len(b.list) {
+				if !ok || k == len(o.list) {
 					break
 				}
 			}
@@ -189,7 +189,7 @@ func (b *oracle) step(in *async.Instance, now []string, done, hidden int,
 			if k == done {
 				left--
 			}
-			if ok && b.find(c, after, k, left) {
+			if ok && o.find(c, after, k, left) {
 				return true
 			}
 		}

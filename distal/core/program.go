@@ -120,16 +120,16 @@ func (OnRoundTimeout) trigger() {}
 func (OnTimeout) trigger()      {}
 
 // Label names the message.
-func (t OnMessage) Label(p *Program) string { return "upon " + p.Messages[t.Message].Type.Name }
+func (o OnMessage) Label(p *Program) string { return "upon " + p.Messages[o.Message].Type.Name }
 
 // Label names the message.
-func (t OnQuorum) Label(p *Program) string { return "upon " + p.Messages[t.Message].Type.Name }
+func (o OnQuorum) Label(p *Program) string { return "upon " + p.Messages[o.Message].Type.Name }
 
 // Label names the round.
-func (t OnRoundTimeout) Label(p *Program) string { return "upon timeout in " + p.Rounds[t.Round].Name }
+func (o OnRoundTimeout) Label(p *Program) string { return "upon timeout in " + p.Rounds[o.Round].Name }
 
 // Label is the same for all plain timeouts.
-func (t OnTimeout) Label(*Program) string { return "upon timeout" }
+func (o OnTimeout) Label(*Program) string { return "upon timeout" }
 
 // Label names the rule for people.
 func (r *Rule) Label(p *Program) string { return r.Trigger.Label(p) }

@@ -300,20 +300,20 @@ func (s *sampler) outcomes(r *exact, q int) []outcome {
 }
 
 // begin lists how a node can begin the round.
-func (r *exact) begin(id uint32) []alternative {
-	for int(id) >= len(r.begun) {
-		r.begun = append(r.begun, nil)
+func (e *exact) begin(id uint32) []alternative {
+	for int(id) >= len(e.begun) {
+		e.begun = append(e.begun, nil)
 	}
-	if r.begun[id] == nil {
-		r.begun[id] = r.t.begin(r.tag, id)
-		r.count += len(r.begun[id])
+	if e.begun[id] == nil {
+		e.begun[id] = e.t.begin(e.tag, id)
+		e.count += len(e.begun[id])
 	}
-	return r.begun[id]
+	return e.begun[id]
 }
 
 // outcomes finds, for exactly the messages in the key, the index of the span of outcomes.
-func (r *exact) outcomes(key []uint32) int {
-	i, fresh := r.boxes.insert(key, mix.Words(key))
+func (e *exact) outcomes(key []uint32) int {
+	i, fresh := e.boxes.insert(key, mix.Words(key))
 	if fresh {
 		var got uint64
 		for p, m := range key[1:] {
@@ -321,9 +321,9 @@ func (r *exact) outcomes(key []uint32) int {
 				got |= 1 << p
 			}
 		}
-		outs := r.t.receive(r.tag, key[0], key[1:], got, nil)
-		r.list = append(r.list, outs)
-		r.count += len(outs)
+		outs := e.t.receive(e.tag, key[0], key[1:], got, nil)
+		e.list = append(e.list, outs)
+		e.count += len(outs)
 	}
 	return i
 }

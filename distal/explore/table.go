@@ -48,24 +48,24 @@ type ids struct {
 }
 
 // number finds the number of a text, or lets it be made.
-func (d *ids) number(raw []byte, next func(key string) uint32) uint32 {
-	d.mu.RLock()
-	id, ok := d.of[string(raw)]
-	d.mu.RUnlock()
+func (i *ids) number(raw []byte, next func(key string) uint32) uint32 {
+	i.mu.RLock()
+	id, ok := i.of[string(raw)]
+	i.mu.RUnlock()
 	if ok {
 		return id
 	}
 	key := string(raw)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if id, ok := d.of[key]; ok {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if id, ok := i.of[key]; ok {
 		return id
 	}
-	if d.of == nil {
-		d.of = map[string]uint32{}
+	if i.of == nil {
+		i.of = map[string]uint32{}
 	}
 	id = next(key)
-	d.of[key] = id
+	i.of[key] = id
 	return id
 }
 

@@ -72,31 +72,31 @@ func paint(p *core.Program, params map[string]int64) []*shade {
 }
 
 // declare makes shades for all that is declared.
-func (w *painter) declare() {
-	for _, m := range w.p.Messages {
-		w.shade(m.Type).fields[m.Phase].mark(m.Pos, phased)
+func (p *painter) declare() {
+	for _, m := range p.p.Messages {
+		p.shade(m.Type).fields[m.Phase].mark(m.Pos, phased)
 		for _, f := range m.Type.Fields {
-			w.kept = w.kept || holdsMessages(f.Type, map[string]bool{})
+			p.kept = p.kept || holdsMessages(f.Type, map[string]bool{})
 		}
 	}
-	for _, v := range w.p.Vars {
-		w.vars = append(w.vars, w.shade(v.Type))
-		w.kept = w.kept || holdsMessages(v.Type, map[string]bool{})
+	for _, v := range p.p.Vars {
+		p.vars = append(p.vars, p.shade(v.Type))
+		p.kept = p.kept || holdsMessages(v.Type, map[string]bool{})
 	}
-	if w.p.Phase >= 0 {
-		w.vars[w.p.Phase].mark(w.p.Vars[w.p.Phase].Pos, phased)
+	if p.p.Phase >= 0 {
+		p.vars[p.p.Phase].mark(p.p.Vars[p.p.Phase].Pos, phased)
 	}
 	params := func(list []core.Field) (out []*shade) {
 		for _, f := range list {
-			out = append(out, w.shade(f.Type))
+			out = append(out, p.shade(f.Type))
 		}
 		return out
 	}
-	for _, f := range w.p.Funs {
-		w.funs = append(w.funs, painted{params(f.Params), w.shade(f.Result)})
+	for _, f := range p.p.Funs {
+		p.funs = append(p.funs, painted{params(f.Params), p.shade(f.Result)})
 	}
-	for _, a := range w.p.Actions {
-		w.actions = append(w.actions, painted{params: params(a.Params)})
+	for _, a := range p.p.Actions {
+		p.actions = append(p.actions, painted{params: params(a.Params)})
 	}
 }
 
@@ -121,7 +121,7 @@ func holdsMessages(t *core.Type, seen map[string]bool) bool {
 }
 
 // shade makes a new shade for a type; a record or message has one wherever it is.
-func (w *painter) shade(t *core.Type) *shade {
+func (p *painter) shade(t *core.Type) *shade {
 	switch t.Kind {
 	case core.Int:
 		k := &kind{named: map[int64]bool{}}
@@ -130,14 +130,14 @@ func (w *painter) shade(t *core.Type) *shade {
 		}
 		return &shade{number: k}
 	case core.Option, core.Seq, core.Set:
-		return &shade{elem: w.shade(t.Elem)}
+		return &shade{elem: p.shade(t.Elem)}
 	case core.Record, core.Message:
-		s := w.declared[t.Name]
+		s := p.declared[t.Name]
 		if s == nil {
 			s = &shade{sender: t.Kind == core.Message}
-			w.declared[t.Name] = s
+			p.declared[t.Name] = s
 			for _, f := range t.Fields {
-				s.fields = append(s.fields, w.shade(f.Type))
+				s.fields = append(s.fields, p.shade(f.Type))
 			}
 		}
 		return s
@@ -147,117 +147,117 @@ func (w *painter) shade(t *core.Type) *shade {
 }
 
 // zero names what a variable without a first value holds.
-func (w *painter) zero(s *shade, t *core.Type) {
+func (p *painter) zero(s *shade, t *core.Type) {
 	switch t.Kind {
 	case core.Int:
 		s.number.root().named[0] = true
 	case core.Record, core.Message:
 		for i, f := range t.Fields {
-			w.zero(s.fields[i], f.Type)
+			p.zero(s.fields[i], f.Type)
 		}
 	case core.Bool, core.Node, core.Enum, core.Option, core.Seq, core.Set:
 	}
 }
 
 // open begins a body with its parameters.
-func (w *painter) open(params []*shade) {
-	w.slots = map[int]*shade{}
+func (p *painter) open(params []*shade) {
+	p.slots = map[int]*shade{}
 	for i, s := range params {
-		w.slots[i] = s
+		p.slots[i] = s
 	}
 }
 
 // byOrder notes that the elements of a collection are looked at in an order that matters. In a set that is the order
 // of their values, but for messages, which are in the order of their senders: of one sender there is one, unless the
 // program keeps old ones.
-func (w *painter) byOrder(of core.Expr, s *shade) {
-	if of.Of().Kind == core.Set && s.elem != nil && (!s.elem.sender || w.kept) {
+func (p *painter) byOrder(of core.Expr, s *shade) {
+	if of.Of().Kind == core.Set && s.elem != nil && (!s.elem.sender || p.kept) {
 		s.elem.mark(of.At(), listed)
 	}
 }
 
-func (w *painter) expr(e core.Expr) *shade {
+func (p *painter) expr(e core.Expr) *shade {
 	switch x := e.(type) {
 	case *core.Const:
-		s := w.shade(x.Type)
+		s := p.shade(x.Type)
 		s.name(x.Type, x.Value)
 		return s
 	case *core.Local:
-		s, ok := w.slots[x.Slot]
+		s, ok := p.slots[x.Slot]
 		if !ok {
 			panic(fmt.Sprintf("symmetry: the name at %s is not bound", x.Pos))
 		}
 		return s
 	case *core.Param:
-		s := w.shade(x.Type)
-		s.name(x.Type, core.Value{N: w.param(x)})
+		s := p.shade(x.Type)
+		s.name(x.Type, core.Value{N: p.param(x)})
 		return s
 	case *core.Var:
-		return w.vars[x.Index]
+		return p.vars[x.Index]
 	case *core.NodeVar:
-		w.expr(x.Node)
-		return w.vars[x.Index]
+		p.expr(x.Node)
+		return p.vars[x.Index]
 	case *core.Get:
-		return w.expr(x.X).fields[x.Index]
+		return p.expr(x.X).fields[x.Index]
 	case *core.Make:
-		return w.all(w.shade(x.Type), x.Args)
+		return p.all(p.shade(x.Type), x.Args)
 	case *core.Apply:
-		return w.apply(x)
+		return p.apply(x)
 	case *core.Call:
-		w.give(w.funs[x.Fun].params, x.Args)
-		return w.funs[x.Fun].result
+		p.give(p.funs[x.Fun].params, x.Args)
+		return p.funs[x.Fun].result
 	case *core.If:
-		w.expr(x.Cond)
-		s := w.expr(x.Then)
-		unify(s, w.expr(x.Else))
+		p.expr(x.Cond)
+		s := p.expr(x.Then)
+		unify(s, p.expr(x.Else))
 		return s
 	case *core.Mail:
-		return &shade{elem: w.shade(w.p.Messages[x.Message].Type)}
+		return &shade{elem: p.shade(p.p.Messages[x.Message].Type)}
 	case *core.Fit:
-		s := w.expr(x.X)
+		s := p.expr(x.X)
 		s.mark(x.Pos, ranged)
 		return s
 	}
-	return w.binding(e)
+	return p.binding(e)
 }
 
 // all gives values to the fields of a record.
-func (w *painter) all(s *shade, args []core.Expr) *shade {
-	w.give(s.fields, args)
+func (p *painter) all(s *shade, args []core.Expr) *shade {
+	p.give(s.fields, args)
 	return s
 }
 
 // give hands values over.
-func (w *painter) give(to []*shade, args []core.Expr) {
+func (p *painter) give(to []*shade, args []core.Expr) {
 	for i, a := range args {
-		unify(to[i], w.expr(a))
+		unify(to[i], p.expr(a))
 	}
 }
 
 // binding are the expressions that bind names.
-func (w *painter) binding(e core.Expr) *shade {
+func (p *painter) binding(e core.Expr) *shade {
 	switch x := e.(type) {
 	case *core.Build:
-		set := w.expr(x.Set)
-		w.slots[x.Slot.Slot] = set.elem
+		set := p.expr(x.Set)
+		p.slots[x.Slot.Slot] = set.elem
 		if x.Cond != nil {
-			w.expr(x.Cond)
+			p.expr(x.Cond)
 		}
-		return &shade{elem: w.expr(x.Elem)}
+		return &shade{elem: p.expr(x.Elem)}
 	case *core.Quant:
-		set := w.expr(x.Set)
+		set := p.expr(x.Set)
 		for _, b := range x.Slots {
-			w.slots[b.Slot] = set.elem
+			p.slots[b.Slot] = set.elem
 		}
-		w.byOrderIf(x.Set, set, x.Kind != core.Count && !total(x.Body))
-		w.expr(x.Body)
-		return w.number(x)
+		p.byOrderIf(x.Set, set, x.Kind != core.Count && !total(x.Body))
+		p.expr(x.Body)
+		return p.number(x)
 	case *core.Best:
-		set := w.expr(x.Set)
-		w.slots[x.Slot.Slot] = set.elem
-		w.byOrder(x.Set, set) // of equally good ones the first
+		set := p.expr(x.Set)
+		p.slots[x.Slot.Slot] = set.elem
+		p.byOrder(x.Set, set) // of equally good ones the first
 		for _, k := range x.Keys {
-			w.expr(k).mark(k.At(), compared)
+			p.expr(k).mark(k.At(), compared)
 		}
 		if len(x.Keys) == 0 {
 			set.elem.mark(x.Pos, compared)
@@ -267,31 +267,31 @@ func (w *painter) binding(e core.Expr) *shade {
 	panic(fmt.Sprintf("symmetry: no shade for %T", e))
 }
 
-func (w *painter) byOrderIf(of core.Expr, s *shade, matters bool) {
+func (p *painter) byOrderIf(of core.Expr, s *shade, matters bool) {
 	if matters {
-		w.byOrder(of, s)
+		p.byOrder(of, s)
 	}
 }
 
 // number is the shade of a result that is computed; nil where it is no number.
-func (w *painter) number(e core.Expr) *shade {
-	s := w.shade(e.Of())
+func (p *painter) number(e core.Expr) *shade {
+	s := p.shade(e.Of())
 	s.mark(e.At(), counted)
 	return s
 }
 
-func (w *painter) param(x *core.Param) int64 { return w.params[w.p.Params[x.Index].Name] }
+func (p *painter) param(x *core.Param) int64 { return p.params[p.p.Params[x.Index].Name] }
 
 // constant evaluates a number that stands in the text or is a parameter.
-func (w *painter) constant(e core.Expr) (v int64, ok bool) {
+func (p *painter) constant(e core.Expr) (v int64, ok bool) {
 	switch x := e.(type) {
 	case *core.Const:
 		return x.Value.N, x.Type.Kind == core.Int
 	case *core.Param:
-		return w.param(x), true
+		return p.param(x), true
 	case *core.Apply:
 		if x.Op == core.Neg {
-			v, ok = w.constant(x.Args[0])
+			v, ok = p.constant(x.Args[0])
 			return -v, ok
 		}
 	}
@@ -299,12 +299,12 @@ func (w *painter) constant(e core.Expr) (v int64, ok bool) {
 }
 
 // literal is a set of numbers that stands in the text: {0, 1} or 1..values.
-func (w *painter) literal(x *core.Apply) (elems []core.Value, ok bool) {
+func (p *painter) literal(x *core.Apply) (elems []core.Value, ok bool) {
 	if x.Type.Kind != core.Set || x.Type.Elem.Kind != core.Int {
 		return nil, false
 	}
 	for _, a := range x.Args {
-		v, constant := w.constant(a)
+		v, constant := p.constant(a)
 		if !constant {
 			return nil, false
 		}
@@ -324,20 +324,20 @@ func (w *painter) literal(x *core.Apply) (elems []core.Value, ok bool) {
 // mostNumbers is how large a range is looked at.
 const mostNumbers = 64
 
-func (w *painter) apply(x *core.Apply) *shade {
-	if elems, ok := w.literal(x); ok {
-		s := w.shade(x.Type)
+func (p *painter) apply(x *core.Apply) *shade {
+	if elems, ok := p.literal(x); ok {
+		s := p.shade(x.Type)
 		s.together(elems)
 		return s
 	}
-	if v, ok := w.constant(x); ok {
-		s := w.shade(x.Type)
+	if v, ok := p.constant(x); ok {
+		s := p.shade(x.Type)
 		s.name(x.Type, core.Value{N: v})
 		return s
 	}
 	args := make([]*shade, len(x.Args))
 	for i, a := range x.Args {
-		args[i] = w.expr(a)
+		args[i] = p.expr(a)
 	}
 	switch x.Op {
 	case core.Eq, core.Ne, core.Prefix, core.Comparable:
@@ -350,7 +350,7 @@ func (w *painter) apply(x *core.Apply) *shade {
 		unify(args[0], args[1])
 		return args[0]
 	case core.SetOfAll, core.SeqOfAll:
-		s := w.shade(x.Type)
+		s := p.shade(x.Type)
 		for _, a := range args {
 			unify(s.elem, a)
 		}
@@ -360,14 +360,14 @@ func (w *painter) apply(x *core.Apply) *shade {
 	case core.The, core.Choose:
 		return args[0].elem
 	case core.First, core.Last, core.Index:
-		w.byOrder(x.Args[0], args[0])
+		p.byOrder(x.Args[0], args[0])
 		if x.Op == core.Index {
 			args[1].mark(x.Args[1].At(), counted)
 		}
 		return args[0].elem
 	case core.Len, core.Heard, core.Self, core.All, core.Others, core.Timely, core.Now, core.Not, core.And, core.Or,
 		core.Implies, core.From, core.ID:
-		return w.number(x)
+		return p.number(x)
 	case core.Lt, core.Le, core.Gt, core.Ge, core.After, core.Neg, core.Range, core.Add, core.Sub, core.Mul, core.Div,
 		core.Mod, core.NodeOf:
 	}
@@ -379,43 +379,43 @@ func (w *painter) apply(x *core.Apply) *shade {
 	for _, a := range args {
 		a.mark(x.Pos, how)
 	}
-	return w.number(x)
+	return p.number(x)
 }
 
-func (w *painter) stmts(list []core.Stmt) {
+func (p *painter) stmts(list []core.Stmt) {
 	for _, s := range list {
-		w.stmt(s)
+		p.stmt(s)
 	}
 }
 
-func (w *painter) stmt(s core.Stmt) {
+func (p *painter) stmt(s core.Stmt) {
 	switch s := s.(type) {
 	case *core.Assign:
-		unify(w.vars[s.Var], w.expr(s.X))
+		unify(p.vars[s.Var], p.expr(s.X))
 	case *core.Let:
-		w.slots[s.Slot.Slot] = w.expr(s.X)
+		p.slots[s.Slot.Slot] = p.expr(s.X)
 	case *core.Branch:
-		w.expr(s.Cond)
-		w.stmts(s.Then)
-		w.stmts(s.Else)
+		p.expr(s.Cond)
+		p.stmts(s.Then)
+		p.stmts(s.Else)
 	case *core.For:
-		set := w.expr(s.X)
-		w.byOrderIf(s.X, set, !commutes(s))
-		w.slots[s.Slot.Slot] = set.elem
-		w.stmts(s.Body)
+		set := p.expr(s.X)
+		p.byOrderIf(s.X, set, !commutes(s))
+		p.slots[s.Slot.Slot] = set.elem
+		p.stmts(s.Body)
 	case *core.Send:
-		w.give(w.shade(w.p.Messages[s.Message].Type).fields, s.Args)
-		w.expr(s.To)
+		p.give(p.shade(p.p.Messages[s.Message].Type).fields, s.Args)
+		p.expr(s.To)
 	case *core.Output:
-		unify(w.vars[w.p.Output].elem, w.expr(s.X))
+		unify(p.vars[p.p.Output].elem, p.expr(s.X))
 	case *core.Do:
-		w.give(w.actions[s.Action].params, s.Args)
+		p.give(p.actions[s.Action].params, s.Args)
 	case *core.Assert:
-		w.expr(s.X)
+		p.expr(s.X)
 	case *core.Try:
-		w.stmts(s.Body)
-		w.expr(s.Ensure)
-		w.stmts(s.Else)
+		p.stmts(s.Body)
+		p.expr(s.Ensure)
+		p.stmts(s.Else)
 	default:
 		panic(fmt.Sprintf("symmetry: nothing is known about %T", s))
 	}

@@ -269,21 +269,21 @@ func (properties) New(lockstep.Info) lockstep.Monitor { return &propertyMonitor{
 // propertyMonitor passes on what the deployment found broken.
 type propertyMonitor struct{ checked [1]int }
 
-func (m *propertyMonitor) Reset() { m.checked[0] = 0 }
+func (p *propertyMonitor) Reset() { p.checked[0] = 0 }
 
-func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
-	m.checked[0]++
+func (p *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	p.checked[0]++
 	if d, ok := run.View().(*deployment); ok {
 		return d.trouble
 	}
 	return nil
 }
 
-func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (p *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // EventsOnly reports that steps without events are checked, too.
 func (*propertyMonitor) EventsOnly() bool { return false }
 
-func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Checked: m.checked[:]}
+func (p *propertyMonitor) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Checked: p.checked[:]}
 }

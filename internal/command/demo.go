@@ -26,12 +26,12 @@ func (demoCmd) Help() string {
 const demoRuns = 50_000
 
 // Run runs the demonstration.
-func (c *demoCmd) Run(e *cli.Env) error {
-	if err := cli.CheckOut(c.Out); err != nil {
+func (d *demoCmd) Run(e *cli.Env) error {
+	if err := cli.CheckOut(d.Out); err != nil {
 		return err
 	}
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
-		Strategy: strategy.DefaultUniform, Seed: c.Seed, Runs: demoRuns}
+		Strategy: strategy.DefaultUniform, Seed: d.Seed, Runs: demoRuns}
 	fmt.Fprintf(e.Out, "A replicated log on three nodes. Whatever two of them output must agree: one a prefix\n"+
 		"of the other. Runs go in lock-step rounds; up to %d times a node is cut off for the rest\nof a phase.\n\n",
 		strategy.DefaultUniform.Isolations)
@@ -46,7 +46,7 @@ func (c *demoCmd) Run(e *cli.Env) error {
 	}
 	fmt.Fprintf(e.Out, "1. Found in run %d, after %v: %s.\n   %s\n", f.Run, time.Since(start).Round(time.Millisecond),
 		f.Finding, result.Guarantee)
-	k, err := e.Keep(plan, f.Trace, artifact.Options{Dir: c.Out})
+	k, err := e.Keep(plan, f.Trace, artifact.Options{Dir: d.Out})
 	if err = errors.Join(err, k.NotShrunk); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ Run "lockstep fleet <command> --help" for more information on a command.
 `
 
 // Run runs the command in the fleet program.
-func (c *fleetCmd) Run(e *cli.Env) error { return handOver(e, c.Args, fleetHelp, &fleetProgram) }
+func (f *fleetCmd) Run(e *cli.Env) error { return handOver(e, f.Args, fleetHelp, &fleetProgram) }
 
 type paperCmd struct {
 	Args []string `arg:"" optional:"" help:"One of the commands of the papers, and its arguments."`
@@ -76,7 +76,7 @@ Examples:
 `
 
 // Run runs the command in the program of the papers.
-func (c *paperCmd) Run(e *cli.Env) error { return handOver(e, c.Args, paperHelp, &paperProgram) }
+func (p *paperCmd) Run(e *cli.Env) error { return handOver(e, p.Args, paperHelp, &paperProgram) }
 
 // handOver prints the help if the user gives no command. Otherwise the program runs the command.
 func handOver(e *cli.Env, args []string, help string, p *target.Program) error {

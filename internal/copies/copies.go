@@ -189,8 +189,8 @@ type listed struct {
 }
 
 // foreign lists the files of a package that no copy can have.
-func (p *listed) foreign() []string {
-	return slices.Concat(p.CgoFiles, p.SysoFiles, p.SwigFiles, p.CFiles, p.CXXFiles)
+func (l *listed) foreign() []string {
+	return slices.Concat(l.CgoFiles, l.SysoFiles, l.SwigFiles, l.CFiles, l.CXXFiles)
 }
 
 const fields = "ImportPath,Dir,Standard,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles,SysoFiles,SwigFiles," +

@@ -12,8 +12,8 @@ import (
 // queue records the offered requests.
 type queue struct{ all []string }
 
-func (d *queue) Offer(p trace.Pending) {
-	d.all = append(d.all, fmt.Sprint(p.ID, p.Text, p.To))
+func (q *queue) Offer(p trace.Pending) {
+	q.all = append(q.all, fmt.Sprint(p.ID, p.Text, p.To))
 }
 
 // Every request is offered as often as configured, under new numbers, whichever is given first.

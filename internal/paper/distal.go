@@ -187,20 +187,20 @@ type protocolTable struct {
 }
 
 // Run prints the table. After an interrupt the table has the protocols searched until then.
-func (c *distalTableCmd) Run(e *cli.Env) error {
-	if c.Runs < 1 || c.Seeds < 1 {
-		return fmt.Errorf("--runs is %d and --seeds is %d, it must be at least 1", c.Runs, c.Seeds)
+func (d *distalTableCmd) Run(e *cli.Env) error {
+	if d.Runs < 1 || d.Seeds < 1 {
+		return fmt.Errorf("--runs is %d and --seeds is %d, it must be at least 1", d.Runs, d.Seeds)
 	}
-	if c.Only != "" && !slices.Contains(examples.Names(), c.Only) {
-		_, err := examples.Source(c.Only)
+	if d.Only != "" && !slices.Contains(examples.Names(), d.Only) {
+		_, err := examples.Source(d.Only)
 		return err
 	}
-	table := protocolTable{Seeds: c.Seeds, Runs: c.Runs, Seed: c.Seed}
-	err := c.fill(e.Ctx, &table)
+	table := protocolTable{Seeds: d.Seeds, Runs: d.Runs, Seed: d.Seed}
+	err := d.fill(e.Ctx, &table)
 	if table.Interrupted = e.Interrupted(); err != nil && !table.Interrupted {
 		return err
 	}
-	if c.JSON {
+	if d.JSON {
 		return e.JSON(table)
 	}
 	err = table.write(e.Out)
@@ -209,14 +209,14 @@ func (c *distalTableCmd) Run(e *cli.Env) error {
 }
 
 // fill makes the rows.
-func (c *distalTableCmd) fill(ctx context.Context, table *protocolTable) error {
+func (d *distalTableCmd) fill(ctx context.Context, table *protocolTable) error {
 	for _, p := range buggyCases {
-		if err := c.add(ctx, p, &table.Buggy, c.random); err != nil {
+		if err := d.add(ctx, p, &table.Buggy, d.random); err != nil {
 			return err
 		}
 	}
 	for _, p := range correctCases {
-		if err := c.add(ctx, p, &table.Correct, nil); err != nil {
+		if err := d.add(ctx, p, &table.Correct, nil); err != nil {
 			return err
 		}
 	}
@@ -229,9 +229,9 @@ func going(ctx context.Context) func(explore.Progress) bool {
 }
 
 // add makes the row of a case: first with the random searches, if any, then with the exhaustive one.
-func (c *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protocolRow,
+func (d *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protocolRow,
 	random func(context.Context, protocolCase, string, *protocolRow) error) error {
-	if c.Only != "" && c.Only != p.Example {
+	if d.Only != "" && d.Only != p.Example {
 		return nil
 	}
 	row := protocolRow{Protocol: p.Example, Test: p.Test, PaperAsync: p.async, PaperSeq: p.seq}
@@ -250,7 +250,7 @@ func (c *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protoc
 }
 
 // random makes the searches with a seed.
-func (c *distalTableCmd) random(ctx context.Context, p protocolCase, text string, row *protocolRow) error {
+func (d *distalTableCmd) random(ctx context.Context, p protocolCase, text string, row *protocolRow) error {
 	program := system.FromSource(text, p.Test)
 	info, err := program.Describe()
 	if err != nil {
@@ -261,8 +261,8 @@ func (c *distalTableCmd) random(ctx context.Context, p protocolCase, text string
 		if i == 0 || p.everything {
 			s := e.strategy(info)
 			a.Strategy = s.String()
-			plan := lockstep.Plan{System: program, Strategy: s, Spec: system.Properties, Runs: c.Runs}
-			if err := c.asynchronous(ctx, plan, &a); err != nil {
+			plan := lockstep.Plan{System: program, Strategy: s, Spec: system.Properties, Runs: d.Runs}
+			if err := d.asynchronous(ctx, plan, &a); err != nil {
 				return err
 			}
 		}
@@ -270,7 +270,7 @@ func (c *distalTableCmd) random(ctx context.Context, p protocolCase, text string
 	}
 	for _, chance := range deliveries {
 		a := attempt{Environment: fmt.Sprintf("arrival %.1f", chance)}
-		if err := c.sample(ctx, distal.Options{Test: p.Test, Phases: longRun}, text, chance, &a); err != nil {
+		if err := d.sample(ctx, distal.Options{Test: p.Test, Phases: longRun}, text, chance, &a); err != nil {
 			return err
 		}
 		row.Sampled = append(row.Sampled, a)
@@ -278,9 +278,9 @@ func (c *distalTableCmd) random(ctx context.Context, p protocolCase, text string
 	return nil
 }
 
-func (c *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a *attempt) error {
-	for i := range c.Seeds {
-		plan.Seed = c.Seed + uint64(i)
+func (d *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a *attempt) error {
+	for i := range d.Seeds {
+		plan.Seed = d.Seed + uint64(i)
 		start := time.Now()
 		result, err := lockstep.Explore(ctx, plan)
 		if err != nil {
@@ -296,12 +296,12 @@ func (c *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a
 
 // sample makes random runs of the sequential program, on the network of the exhaustive search: a node's messages to
 // itself can get lost like others.
-func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, text string, deliver float64,
+func (d *distalTableCmd) sample(ctx context.Context, options distal.Options, text string, deliver float64,
 	a *attempt) error {
-	for i := range c.Seeds {
+	for i := range d.Seeds {
 		start := time.Now()
 		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx),
-			Random: &explore.RandomOptions{Runs: c.Runs, Seed: c.Seed + uint64(i), Deliver: deliver}})
+			Random: &explore.RandomOptions{Runs: d.Runs, Seed: d.Seed + uint64(i), Deliver: deliver}})
 		if r.Random == nil {
 			return remarks
 		}
@@ -314,40 +314,40 @@ func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, tex
 }
 
 // exhaust searches the whole sequential program.
-func (r *protocolRow) exhaust(ctx context.Context, text string) error {
+func (p *protocolRow) exhaust(ctx context.Context, text string) error {
 	start := time.Now()
 	all, remarks := distal.Explore(text,
-		distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)})
+		distal.ExploreOptions{Options: distal.Options{Test: p.Test}, Progress: going(ctx)})
 	if all.Verdict == "" {
 		return remarks
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.Network, r.Millis, r.States, r.Verdict = all.Network, millis(start), all.States, all.Verdict
-	r.Bound = all.Bound()
+	p.Network, p.Millis, p.States, p.Verdict = all.Network, millis(start), all.States, all.Verdict
+	p.Bound = all.Bound()
 	if v := all.Violation; v != nil {
-		r.Bound = fmt.Sprintf("phase %d, round %d", v.Phase, v.Round)
+		p.Bound = fmt.Sprintf("phase %d, round %d", v.Phase, v.Round)
 	}
 	return nil
 }
 
 func millis(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
 
-func (t protocolTable) write(w io.Writer) error {
+func (p protocolTable) write(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(t.Buggy) > 0 {
+	if len(p.Buggy) > 0 {
 		fmt.Fprintf(
 			tab,
 			"Runs and time to the first violation, means over %d seeds from %d\n\nmessage by message\tnetwork\tpaper, s\t",
-			t.Seeds,
-			t.Seed,
+			p.Seeds,
+			p.Seed,
 		)
 		for _, e := range environments {
 			fmt.Fprintf(tab, "%s %s\t", e.name, e.letters)
 		}
 		fmt.Fprintln(tab)
-		for _, r := range t.Buggy {
+		for _, r := range p.Buggy {
 			fmt.Fprintf(tab, "%s %s\t%s\t%s\t", r.Protocol, r.Test, r.Network, r.PaperAsync)
 			for _, a := range r.Async {
 				fmt.Fprintf(tab, "%v\t", a)
@@ -359,7 +359,7 @@ func (t protocolTable) write(w io.Writer) error {
 			fmt.Fprintf(tab, "random, %.1f arrive\t", chance)
 		}
 		fmt.Fprintln(tab, "all: states\ttime\tviolated in")
-		for _, r := range t.Buggy {
+		for _, r := range p.Buggy {
 			fmt.Fprintf(tab, "%s %s\t%s\t%s\t", r.Protocol, r.Test, r.Network, r.PaperSeq)
 			for _, a := range r.Sampled {
 				fmt.Fprintf(tab, "%v\t", a)
@@ -367,10 +367,10 @@ func (t protocolTable) write(w io.Writer) error {
 			fmt.Fprintf(tab, "%d\t%.0f ms\t%s\n", r.States, r.Millis, r.Bound)
 		}
 	}
-	if len(t.Correct) > 0 {
+	if len(p.Correct) > 0 {
 		fmt.Fprintln(tab, "\ncorrect\tnetwork\tall: states\ttime\tresult")
 	}
-	for _, r := range t.Correct {
+	for _, r := range p.Correct {
 		fmt.Fprintf(tab, "%s %s\t%s\t%d\t%.0f ms\t%s\n", r.Protocol, r.Test, r.Network, r.States, r.Millis, r.Bound)
 	}
 	return tab.Flush()

@@ -92,8 +92,8 @@ Example:
 }
 
 // Run builds the program and prints its path.
-func (c *mutantsBuildCmd) Run(e *cli.Env) error {
-	program, err := c.build(e)
+func (m *mutantsBuildCmd) Run(e *cli.Env) error {
+	program, err := m.build(e)
 	if err == nil {
 		fmt.Fprintln(e.Out, program)
 	}
@@ -127,12 +127,12 @@ Examples:
 }
 
 // Run prints the table.
-func (c *mutantsRunCmd) Run(e *cli.Env) error {
-	list, err := c.set().Find(c.Mutants...)
+func (m *mutantsRunCmd) Run(e *cli.Env) error {
+	list, err := m.set().Find(m.Mutants...)
 	if err != nil {
 		return err
 	}
-	trial, err := c.trial()
+	trial, err := m.trial()
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 			return fmt.Sprintf("mutant %q, %s: %s in run %d", mutant, cell.Strategy, cell.Outcome, cell.Runs)
 		})
 	}
-	if trial.Program, err = c.build(e); err != nil {
+	if trial.Program, err = m.build(e); err != nil {
 		return err
 	}
 	if trial.Out, err = os.MkdirTemp("", "lockstep-mutants-*"); err != nil {
@@ -164,12 +164,12 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 		e.Found()
 	}
 	switch {
-	case c.JSON:
+	case m.JSON:
 		return e.JSON(struct {
 			*mutants.Table
 			Interrupted bool `json:"interrupted"`
 		}{table, e.Interrupted()})
-	case c.Markdown:
+	case m.Markdown:
 		err = errors.Join(table.WriteMarkdown(e.Out), report(e, table))
 	default:
 		err = table.WriteText(e.Out)
@@ -184,33 +184,33 @@ func report(e *cli.Env, t *mutants.Table) error {
 }
 
 // trial checks the flags before anything is built.
-func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
+func (m *mutantsRunCmd) trial() (mutants.Trial, error) {
 	t := mutants.Trial{
-		Target:     c.Of,
-		Strategies: c.set().Strategies,
-		Runs:       c.Runs,
-		More:       c.More,
-		Count:      c.Count,
-		Steps:      c.Steps,
-		Seed:       c.Seed,
-		Workers:    c.Workers,
-		Limit:      c.Limit,
+		Target:     m.Of,
+		Strategies: m.set().Strategies,
+		Runs:       m.Runs,
+		More:       m.More,
+		Count:      m.Count,
+		Steps:      m.Steps,
+		Seed:       m.Seed,
+		Workers:    m.Workers,
+		Limit:      m.Limit,
 	}
-	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
+	if m.Runs < 1 || m.Steps < 1 || m.More < 0 || m.Limit < 0 || m.Workers < 0 {
 		return t, errors.New(
 			"--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
 	}
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)
 	}
-	if len(c.Strategies) == 0 {
+	if len(m.Strategies) == 0 {
 		return t, nil
 	}
-	if _, err := cli.ParseStrategies(c.Strategies); err != nil {
+	if _, err := cli.ParseStrategies(m.Strategies); err != nil {
 		return t, err
 	}
 	t.Strategies = nil
-	for _, list := range c.Strategies {
+	for _, list := range m.Strategies {
 		t.Strategies = append(t.Strategies, cli.SplitStrategies(list)...)
 	}
 	return t, nil

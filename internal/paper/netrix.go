@@ -55,9 +55,9 @@ worse than published, is vacuous in part, or finds what it should not.
 `
 
 // Run has the program of each version make its table.
-func (c *tendermintCmd) Run(e *cli.Env) error {
+func (t *tendermintCmd) Run(e *cli.Env) error {
 	wanted := map[string]bool{}
-	for _, v := range c.Release {
+	for _, v := range t.Release {
 		wanted[v] = true
 	}
 	made := 0
@@ -69,7 +69,7 @@ func (c *tendermintCmd) Run(e *cli.Env) error {
 		if made++; made > 1 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := c.table(e, v.target, v.version); err != nil {
+		if err := t.table(e, v.target, v.version); err != nil {
 			return err
 		}
 	}
@@ -81,23 +81,23 @@ func (c *tendermintCmd) Run(e *cli.Env) error {
 }
 
 // table runs the program of a version.
-func (c *tendermintCmd) table(e *cli.Env, target, version string) error {
+func (t *tendermintCmd) table(e *cli.Env, target, version string) error {
 	file, variables, err := e.ProgramOf(target, []string{"version=" + version})
 	if err != nil {
 		return err
 	}
-	args := []string{"table", "--runs", strconv.Itoa(c.Runs), "--seed", strconv.FormatUint(c.Seed, 10)}
+	args := []string{"table", "--runs", strconv.Itoa(t.Runs), "--seed", strconv.FormatUint(t.Seed, 10)}
 	switch {
-	case (c.CatchUp || c.Clauses) && len(c.Names) > 0:
+	case (t.CatchUp || t.Clauses) && len(t.Names) > 0:
 		return errors.New("--catch-up and --clauses take no names")
-	case c.Clauses:
+	case t.Clauses:
 		args[0] = "clauses"
-	case c.CatchUp:
+	case t.CatchUp:
 		args[0] = "catch-up"
-	case c.Ablate:
+	case t.Ablate:
 		args = append(args, "--ablate")
 	}
-	cmd := exec.CommandContext(e.Ctx, file, append(args, c.Names...)...)
+	cmd := exec.CommandContext(e.Ctx, file, append(args, t.Names...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), variables...), e.Out, e.Err
 	// a program that is interrupted prints what it has
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -130,20 +130,20 @@ func (bftsmartCmd) Help() string {
 }
 
 // Run writes the table.
-func (c *bftsmartCmd) Run(e *cli.Env) error {
-	t, err := bftsmart.Table.Find(c.Names...)
+func (b *bftsmartCmd) Run(e *cli.Env) error {
+	t, err := bftsmart.Table.Find(b.Names...)
 	switch {
 	case err != nil:
 		return err
-	case c.Runs < 1:
-		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
-	case c.List:
+	case b.Runs < 1:
+		return fmt.Errorf("--runs is %d, it must be at least 1", b.Runs)
+	case b.List:
 		for _, p := range t.Cases {
 			fmt.Fprintf(e.Out, "%-18s %d filters, %d states, %d lines, %d of 100\n", p.Name, p.Filters, p.States, p.Lines,
 				p.Published)
 		}
 		return nil
-	case c.Proxies:
+	case b.Proxies:
 		t.Title += ", messages intercepted at proxies"
 		t.Plan = func(sc *scenario.Scenario, runs int, seed uint64) lockstep.Plan {
 			plan := bftsmart.Plan(sc, runs, seed)
@@ -153,7 +153,7 @@ func (c *bftsmartCmd) Run(e *cli.Env) error {
 			return plan
 		}
 	}
-	holds, err := t.Write(e.Ctx, e.Out, c.Runs, c.Seed)
+	holds, err := t.Write(e.Ctx, e.Out, b.Runs, b.Seed)
 	if e.Interrupted() {
 		e.Partial("scenarios tried")
 		return nil

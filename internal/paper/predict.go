@@ -192,20 +192,20 @@ func predRows() ([]predRow, error) {
 }
 
 // predict sets the predictions for a probability and the paper's rules about it.
-func (r *predRow) predict(chance cover.Probability, rules []cover.Rule) error {
-	r.P, _ = chance.P.Float64()
-	r.PFraction, r.Goals = chance.P.RatString(), int(chance.Goals.Int64())
+func (p *predRow) predict(chance cover.Probability, rules []cover.Rule) error {
+	p.P, _ = chance.P.Float64()
+	p.PFraction, p.Goals = chance.P.RatString(), int(chance.Goals.Int64())
 	for _, rule := range rules {
 		tests, err := rule.Enough(predictConfidence)
 		if err != nil {
 			return err
 		}
-		if r.Paper == 0 || tests < r.Paper {
-			r.Paper = tests
+		if p.Paper == 0 || tests < p.Paper {
+			p.Paper = tests
 		}
 	}
 	var err error
-	r.OneGoal, err = cover.Union{P: chance.P, Goals: big.NewInt(1)}.Enough(predictConfidence)
+	p.OneGoal, err = cover.Union{P: chance.P, Goals: big.NewInt(1)}.Enough(predictConfidence)
 	return err
 }
 
@@ -254,31 +254,31 @@ func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *cam
 }
 
 // sumUp computes the results from the tests of the campaigns.
-func (r *predRow) sumUp() {
-	r.PMeasured = float64(r.Found) / float64(r.Tests)
-	if r.Found > 0 {
-		r.Mean = float64(r.Tests) / float64(r.Found)
+func (p *predRow) sumUp() {
+	p.PMeasured = float64(p.Found) / float64(p.Tests)
+	if p.Found > 0 {
+		p.Mean = float64(p.Tests) / float64(p.Found)
 		// The last test is a hit by definition. The tests before it have one hit less, and all tests have all hits.
 		// This is the interval of the negative binomial.
-		r.PInterval = compare.Interval{Low: compare.Share(r.Found, r.Tests, 0.95).Low, High: 1}
-		if r.Tests > r.Found {
-			r.PInterval.High = compare.Share(r.Found-1, r.Tests-1, 0.95).High
+		p.PInterval = compare.Interval{Low: compare.Share(p.Found, p.Tests, 0.95).Low, High: 1}
+		if p.Tests > p.Found {
+			p.PInterval.High = compare.Share(p.Found-1, p.Tests-1, 0.95).High
 		}
 	}
-	r.Agrees = r.PInterval.Low <= r.P && r.P <= r.PInterval.High
-	r.Median, r.MedianLow, r.MedianHigh = compare.Median(r.First, 0.95)
-	sorted := r.sorted()
-	if need := (4*len(r.First) + 4) / 5; len(sorted) >= need {
-		r.Quantile = sorted[need-1]
+	p.Agrees = p.PInterval.Low <= p.P && p.P <= p.PInterval.High
+	p.Median, p.MedianLow, p.MedianHigh = compare.Median(p.First, 0.95)
+	sorted := p.sorted()
+	if need := (4*len(p.First) + 4) / 5; len(sorted) >= need {
+		p.Quantile = sorted[need-1]
 	}
-	within, _ := slices.BinarySearch(sorted, r.Paper+1)
-	r.WithPaper = float64(within) / float64(len(r.First))
+	within, _ := slices.BinarySearch(sorted, p.Paper+1)
+	p.WithPaper = float64(within) / float64(len(p.First))
 }
 
 // sorted lists the tests to the first finding in ascending order.
-func (r *predRow) sorted() []int {
+func (p *predRow) sorted() []int {
 	var list []int
-	for _, n := range r.First {
+	for _, n := range p.First {
 		if n > 0 {
 			list = append(list, n)
 		}

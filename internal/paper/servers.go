@@ -27,20 +27,20 @@ type servedRows struct {
 }
 
 // check reports invalid flags.
-func (c servedRows) check() error {
-	if c.Runs < 1 || c.Each < 0 {
+func (s servedRows) check() error {
+	if s.Runs < 1 || s.Each < 0 {
 		return errors.New("--runs must be at least 1, and --each must not be negative")
 	}
 	return nil
 }
 
 // measure measures rows, and writes a line for each.
-func (c servedRows) measure(e *cli.Env, rows []published.Row) error {
-	rows, err := published.Find(rows, c.Names...)
-	if err = errors.Join(c.check(), err); err != nil {
+func (s servedRows) measure(e *cli.Env, rows []published.Row) error {
+	rows, err := published.Find(rows, s.Names...)
+	if err = errors.Join(s.check(), err); err != nil {
 		return err
 	}
-	if c.List {
+	if s.List {
 		for _, r := range rows {
 			fmt.Fprintf(e.Out, "table %s  %-20s of %d runs:", r.Table, r.Name, r.Runs)
 			for _, cell := range r.Cells {
@@ -55,7 +55,7 @@ func (c servedRows) measure(e *cli.Env, rows []published.Row) error {
 	published.Head(e.Out)
 	for _, r := range rows {
 		var times process.Times
-		m, err := published.Measure(e.Ctx, r, c.Runs, c.Each, times.Spec())
+		m, err := published.Measure(e.Ctx, r, s.Runs, s.Each, times.Spec())
 		if e.Interrupted() || errors.Is(err, context.Canceled) {
 			e.Partial("rows measured")
 			return nil
@@ -169,14 +169,14 @@ func (ratisCmd) Help() string {
 }
 
 // Run measures the rows.
-func (c *ratisCmd) Run(e *cli.Env) error {
+func (r *ratisCmd) Run(e *cli.Env) error {
 	dir, remove, err := scratch()
 	if err != nil {
 		return err
 	}
 	defer remove()
-	return c.measure(e, ratis.Tables(ratis.TableOptions{Version: c.Release, Seed: c.Seed, Within: c.Within,
-		StartTimeout: c.StartTimeout, Each: c.EachClient, Swallow: c.Swallow, Cold: c.Cold, Scratch: dir}))
+	return r.measure(e, ratis.Tables(ratis.TableOptions{Version: r.Release, Seed: r.Seed, Within: r.Within,
+		StartTimeout: r.StartTimeout, Each: r.EachClient, Swallow: r.Swallow, Cold: r.Cold, Scratch: dir}))
 }
 
 type zookeeperCmd struct {
@@ -196,8 +196,8 @@ func (zookeeperCmd) Help() string {
 }
 
 // Run measures the rows.
-func (c *zookeeperCmd) Run(e *cli.Env) error {
-	if c.Phases < 0 || c.Late < 0 || c.Late > 1 {
+func (z *zookeeperCmd) Run(e *cli.Env) error {
+	if z.Phases < 0 || z.Late < 0 || z.Late > 1 {
 		return errors.New("--phases must not be negative, and --late is a probability")
 	}
 	dir, remove, err := scratch()
@@ -205,6 +205,6 @@ func (c *zookeeperCmd) Run(e *cli.Env) error {
 		return err
 	}
 	defer remove()
-	return c.measure(e, zookeeper.Tables(zookeeper.TableOptions{Version: c.Release, Seed: c.Seed, Phases: c.Phases,
-		Cold: c.Cold, Model: c.Model, Late: c.Late, Scratch: dir}))
+	return z.measure(e, zookeeper.Tables(zookeeper.TableOptions{Version: z.Release, Seed: z.Seed, Phases: z.Phases,
+		Cold: z.Cold, Model: z.Model, Late: z.Late, Scratch: dir}))
 }

@@ -62,16 +62,16 @@ type staleRow struct {
 }
 
 // Run makes the campaigns.
-func (c *staleCmd) Run(e *cli.Env) error {
-	if c.Runs < 1 {
-		return fmt.Errorf("--runs is %d, it must be at least 1", c.Runs)
+func (s *staleCmd) Run(e *cli.Env) error {
+	if s.Runs < 1 {
+		return fmt.Errorf("--runs is %d, it must be at least 1", s.Runs)
 	}
 	var made []staleRow
 	for _, r := range staleRows {
-		if c.Only != "" && c.Only != r.Name {
+		if s.Only != "" && s.Only != r.Name {
 			continue
 		}
-		err := c.measure(e, &r)
+		err := s.measure(e, &r)
 		if e.Interrupted() {
 			e.Partial("rows measured")
 			break
@@ -83,7 +83,7 @@ func (c *staleCmd) Run(e *cli.Env) error {
 			e.Found()
 		}
 	}
-	if c.JSON {
+	if s.JSON {
 		return e.JSON(struct {
 			Rows []staleRow `json:"rows"`
 		}{made})
@@ -92,7 +92,7 @@ func (c *staleCmd) Run(e *cli.Env) error {
 }
 
 // measure has the program of the row's target make the tests.
-func (c *staleCmd) measure(e *cli.Env, r *staleRow) error {
+func (s *staleCmd) measure(e *cli.Env, r *staleRow) error {
 	file, variables, err := e.ProgramOf(r.Target, nil)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (c *staleCmd) measure(e *cli.Env, r *staleRow) error {
 	defer remove()
 	cmd := exec.CommandContext(e.Ctx, file, "run", r.Target, "--nodes", "5", "--set", r.Option, "--set", "mix=binary",
 		"--set", "clients=3", "--set", "keys=1", "--settle", "0", "--keep-going", "--no-shrink", "--json", "--out", dir,
-		"--runs", strconv.Itoa(c.Runs), "--seed", strconv.FormatUint(c.Seed, 10), "--strategy", staleTest)
+		"--runs", strconv.Itoa(s.Runs), "--seed", strconv.FormatUint(s.Seed, 10), "--strategy", staleTest)
 	cmd.Env, cmd.Stderr = append(os.Environ(), variables...), e.Err
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

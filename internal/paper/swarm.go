@@ -130,12 +130,12 @@ func newSwarmTable(c *swarmCmd, list int) *swarmTable {
 }
 
 // add adds the campaigns of one seed.
-func (t *swarmTable) add(made *mutants.Table) {
+func (s *swarmTable) add(made *mutants.Table) {
 	for _, m := range made.Mutants {
-		t.Campaigns++
+		s.Campaigns++
 		swarm := m.Cells[0]
 		for i, cell := range m.Cells {
-			r := &t.Rows[i]
+			r := &s.Rows[i]
 			r.Runs += cell.Runs
 			if cell.Found() {
 				r.Found++
@@ -151,15 +151,15 @@ func (t *swarmTable) add(made *mutants.Table) {
 	}
 	for _, control := range made.Control {
 		if control.Found() {
-			t.False++
+			s.False++
 		}
 	}
 }
 
 // finish computes the sign tests.
-func (t *swarmTable) finish() {
-	for i := range t.Rows[1:] {
-		r := &t.Rows[i+1]
+func (s *swarmTable) finish() {
+	for i := range s.Rows[1:] {
+		r := &s.Rows[i+1]
 		r.P = signTest(r.Fewer, r.More)
 	}
 }
@@ -179,15 +179,15 @@ func signTest(a, b int) float64 {
 }
 
 // write writes the table.
-func (t *swarmTable) write(out io.Writer) error {
+func (s *swarmTable) write(out io.Writer) error {
 	fmt.Fprintf(out, "%d mutants of etcd's raft, %d campaigns with each set of weights, up to %d runs of %d steps, "+
 		"seeds from %d\n\n",
-		t.Mutants, t.Campaigns, t.Runs, t.Steps, t.Seed)
+		s.Mutants, s.Campaigns, s.Runs, s.Steps, s.Seed)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "weights\tfound\t95 %\truns of all\tswarm fewer, more\tp\tstrategy")
-	best := slices.MaxFunc(t.Rows[1:], func(a, b swarmRow) int { return a.Found - b.Found })
-	for i, r := range t.Rows {
-		low, high := exact.Limits(r.Found, max(t.Campaigns, 1), 0.025)
+	best := slices.MaxFunc(s.Rows[1:], func(a, b swarmRow) int { return a.Found - b.Found })
+	for i, r := range s.Rows {
+		low, high := exact.Limits(r.Found, max(s.Campaigns, 1), 0.025)
 		beside, p := "", ""
 		if i > 0 {
 			beside, p = fmt.Sprintf("%d, %d", r.Fewer, r.More), fmt.Sprintf("%.3g", r.P)
@@ -202,6 +202,6 @@ func (t *swarmTable) write(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nwithout a mutant %d workloads and seeds had a finding\n", t.False)
+	_, err := fmt.Fprintf(out, "\nwithout a mutant %d workloads and seeds had a finding\n", s.False)
 	return err
 }

@@ -48,7 +48,7 @@ func New(root, name string) (*Dir, error) {
 }
 
 // Remove removes the directory with all of its contents.
-func (f *Dir) Remove() error { return errors.Join(os.RemoveAll(f.Path), f.lock.Close()) }
+func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
 
 // sweep removes the abandoned directories.
 func sweep(root string) {

@@ -70,7 +70,7 @@ func (c *Clients) Begin(r Source, sink RequestSink) {
 // At sets the sink of the present step, where that is not the one of Begin.
 func (c *Clients) At(sink RequestSink) { c.sink = sink }
 
-func (k *client) number() int32 { return int32((k.ops[k.at].Client)*perClient + k.at + 1) }
+func (c *client) number() int32 { return int32((c.ops[c.at].Client)*perClient + c.at + 1) }
 
 // turn turns to the client's next operation and offers it.
 func (c *Clients) turn(k *client, at int) {

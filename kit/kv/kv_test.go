@@ -130,15 +130,15 @@ type sink struct {
 	events  []lockstep.Event
 }
 
-func (d *sink) Offer(p trace.Pending) { d.pending = append(d.pending, p) }
-func (d *sink) Withdraw(id int32) {
-	d.pending = slices.DeleteFunc(d.pending, func(p trace.Pending) bool { return p.ID == id })
+func (s *sink) Offer(p trace.Pending) { s.pending = append(s.pending, p) }
+func (s *sink) Withdraw(id int32) {
+	s.pending = slices.DeleteFunc(s.pending, func(p trace.Pending) bool { return p.ID == id })
 }
-func (d *sink) Event(e lockstep.Event) { d.events = append(d.events, e) }
+func (s *sink) Event(e lockstep.Event) { s.events = append(s.events, e) }
 
-func (d *sink) give(i int) int32 {
-	id := d.pending[i].ID
-	d.pending = slices.Delete(d.pending, i, i+1)
+func (s *sink) give(i int) int32 {
+	id := s.pending[i].ID
+	s.pending = slices.Delete(s.pending, i, i+1)
 	return id
 }
 

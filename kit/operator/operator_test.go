@@ -12,7 +12,7 @@ import (
 // sink writes down what is offered.
 type sink []trace.Pending
 
-func (d *sink) Offer(p trace.Pending) { *d = append(*d, p) }
+func (s *sink) Offer(p trace.Pending) { *s = append(*s, p) }
 
 // A task is offered as often as it is to be done, one at a time; what is refused may be
 // offered again; asks are there from the start; and a number says which of them it is.

@@ -35,71 +35,71 @@ type applied struct {
 	words        Words
 }
 
-func (b *state) reset(nodes int) {
-	b.nodes = slices.Grow(b.nodes[:0], nodes+1)[:nodes+1]
-	for i := range b.nodes {
-		n := &b.nodes[i]
+func (s *state) reset(nodes int) {
+	s.nodes = slices.Grow(s.nodes[:0], nodes+1)[:nodes+1]
+	for i := range s.nodes {
+		n := &s.nodes[i]
 		n.log.reset(0, start)
 		n.role, n.term, n.applied, n.conf = BecameFollower, 0, 0, Conf{}
 	}
-	b.ever, b.asked, b.applied = 0, false, b.applied[:0]
+	s.ever, s.asked, s.applied = 0, false, s.applied[:0]
 }
 
 // at is what is known of an index.
-func (b *state) at(index uint64) *applied {
-	for uint64(len(b.applied)) <= index {
-		b.applied = append(b.applied, applied{})
+func (s *state) at(index uint64) *applied {
+	for uint64(len(s.applied)) <= index {
+		s.applied = append(s.applied, applied{})
 	}
-	return &b.applied[index]
+	return &s.applied[index]
 }
 
 // prefix is the hash of what was applied up to an index, 0: not known.
-func (b *state) prefix(index uint64) uint64 {
+func (s *state) prefix(index uint64) uint64 {
 	if index == 0 {
 		return start
 	}
-	if index < uint64(len(b.applied)) {
-		return b.applied[index].prefix
+	if index < uint64(len(s.applied)) {
+		return s.applied[index].prefix
 	}
 	return 0
 }
 
 // learn notes that a node's log up to an index is the log.
-func (b *state) learn(l *log, index uint64) {
-	b.at(index)
-	for i := index; i > 0 && b.applied[i].prefix == 0; i-- {
+func (s *state) learn(l *log, index uint64) {
+	s.at(index)
+	for i := index; i > 0 && s.applied[i].prefix == 0; i-- {
 		prefix, known := l.upTo(i)
 		if !known {
 			return
 		}
-		b.applied[i].prefix = prefix
+		s.applied[i].prefix = prefix
 	}
 }
 
-func (b *state) setConf(n *node, c Conf) {
+func (s *state) setConf(n *node, c Conf) {
 	if c.Members() != 0 {
 		n.conf = c
-		b.ever |= c.Members()
+		s.ever |= c.Members()
 	}
 }
 
 // restarted begins a node's log again. The snapshots that nodes have at the start of a run
 // are where the log of the run begins.
-func (b *state) restarted(n *node, r *Restarted, first bool) {
+func (s *state) restarted(n *node, r *Restarted, first bool) {
 	n.role, n.term, n.applied = BecameFollower, r.Term, r.Applied
 	n.conf = Conf{}
-	b.setConf(n, r.Conf)
+	s.setConf(n, r.Conf)
 	if first && r.Base > 0 {
-		b.at(r.Base).prefix = start
+		s.at(r.Base).prefix = start
 	}
-	n.log.reset(r.Base, b.prefix(r.Base))
+	n.log.reset(r.Base, s.prefix(r.Base))
 	n.log.append(r.Entries)
 }
 
 // installed puts a snapshot in the place of a node's log, unless that continues from there.
-func (b *state) installed(n *node, i *Installed) {
-	b.setConf(n, i.Conf)
-	prefix := b.prefix(i.Index)
+func (s *state) installed(n *node, i *Installed) {
+	s.setConf(n, i.Conf)
+	prefix := s.prefix(i.Index)
 	have, known := n.log.upTo(i.Index)
 	inside := i.Index >= n.log.base && i.Index <= n.log.last()
 	if differ := known && prefix != 0 && have != prefix; !inside || differ {
@@ -108,10 +108,10 @@ func (b *state) installed(n *node, i *Installed) {
 }
 
 // ahead is the configuration of the node that has applied most.
-func (b *state) ahead() Conf {
-	best := &b.nodes[0]
-	for i := range b.nodes[1:] {
-		if n := &b.nodes[i+1]; best == &b.nodes[0] || n.applied > best.applied {
+func (s *state) ahead() Conf {
+	best := &s.nodes[0]
+	for i := range s.nodes[1:] {
+		if n := &s.nodes[i+1]; best == &s.nodes[0] || n.applied > best.applied {
 			best = n
 		}
 	}

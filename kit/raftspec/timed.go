@@ -23,16 +23,16 @@ type (
 func (HasLeader) Properties() []string { return []string{"liveness"} }
 
 // New makes a monitor.
-func (l HasLeader) New(i lockstep.Info) lockstep.Monitor {
-	return &timed{timeout: time.Duration(l), leads: make([]bool, i.Nodes+1)}
+func (h HasLeader) New(i lockstep.Info) lockstep.Monitor {
+	return &timed{timeout: time.Duration(h), leads: make([]bool, i.Nodes+1)}
 }
 
 // Properties names what is checked.
 func (LeaderStable) Properties() []string { return []string{"stability"} }
 
 // New makes a monitor.
-func (s LeaderStable) New(i lockstep.Info) lockstep.Monitor {
-	return &timed{timeout: time.Duration(s), stable: true, leads: make([]bool, i.Nodes+1)}
+func (l LeaderStable) New(i lockstep.Info) lockstep.Monitor {
+	return &timed{timeout: time.Duration(l), stable: true, leads: make([]bool, i.Nodes+1)}
 }
 
 // timed follows the leaders, and counts elections late in the settling stage.
@@ -46,52 +46,52 @@ type timed struct {
 }
 
 // Reset begins a new run.
-func (m *timed) Reset() {
-	clear(m.leads)
-	m.began, m.elections, m.checked[0] = -1, 0, 0
+func (t *timed) Reset() {
+	clear(t.leads)
+	t.began, t.elections, t.checked[0] = -1, 0, 0
 }
 
 // Step takes note of new roles.
-func (m *timed) Step(run *lockstep.Run) *lockstep.Finding {
-	if run.Settling() && m.began < 0 {
-		m.began = run.Now()
+func (t *timed) Step(run *lockstep.Run) *lockstep.Finding {
+	if run.Settling() && t.began < 0 {
+		t.began = run.Now()
 	}
 	events := run.Events()
 	for i := range events {
 		e := &events[i]
 		switch e.Value.(type) {
 		case *Role:
-			m.leads[e.Node] = e.Type == BecameLeader
-			if m.leads[e.Node] && m.lasted(run) > m.timeout {
-				m.elections++
+			t.leads[e.Node] = e.Type == BecameLeader
+			if t.leads[e.Node] && t.lasted(run) > t.timeout {
+				t.elections++
 			}
 		case *Restarted:
-			m.leads[e.Node] = false
+			t.leads[e.Node] = false
 		}
 	}
 	return nil
 }
 
 // lasted is how long the settling stage lasts.
-func (m *timed) lasted(run *lockstep.Run) time.Duration {
-	if m.began < 0 {
+func (t *timed) lasted(run *lockstep.Run) time.Duration {
+	if t.began < 0 {
 		return 0
 	}
-	return time.Duration(run.Now() - m.began)
+	return time.Duration(run.Now() - t.began)
 }
 
 // End checks the end of a run.
-func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || m.lasted(run) < 2*m.timeout {
+func (t *timed) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || t.lasted(run) < 2*t.timeout {
 		return nil
 	}
-	m.checked[0]++
+	t.checked[0]++
 	switch {
-	case !m.stable && !slices.Contains(m.leads, true):
+	case !t.stable && !slices.Contains(t.leads, true):
 		return &lockstep.Finding{Property: "liveness", Text: "after settling there is no leader"}
-	case m.stable && m.elections > 1:
+	case t.stable && t.elections > 1:
 		return &lockstep.Finding{Property: "stability", Text: fmt.Sprintf("long after the last fault there were %d elections",
-			m.elections)}
+			t.elections)}
 	}
 	return nil
 }
@@ -100,4 +100,4 @@ func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
 func (*timed) EventsOnly() bool { return false }
 
 // Conclude counts the checks.
-func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Checked: m.checked[:]} }
+func (t *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Checked: t.checked[:]} }

@@ -26,8 +26,8 @@ type Vote struct {
 func (Votes) Properties() []string { return []string{"one-vote"} }
 
 // New makes a monitor.
-func (s Votes) New(lockstep.Info) lockstep.Monitor {
-	return &votes{Votes: s, given: map[Vote]lockstep.Node{}}
+func (v Votes) New(lockstep.Info) lockstep.Monitor {
+	return &votes{Votes: v, given: map[Vote]lockstep.Node{}}
 }
 
 type votes struct {

@@ -64,11 +64,11 @@ type Delivered struct {
 }
 
 // String is what was delivered, as text.
-func (t *Delivered) String() string {
-	if t.Progress > 0 {
-		return fmt.Sprintf("watch %d: all up to revision %d", t.Watch, t.Progress)
+func (d *Delivered) String() string {
+	if d.Progress > 0 {
+		return fmt.Sprintf("watch %d: all up to revision %d", d.Watch, d.Progress)
 	}
-	return fmt.Sprintf("watch %d: %s", t.Watch, list(t.Changes))
+	return fmt.Sprintf("watch %d: %s", d.Watch, list(d.Changes))
 }
 
 // Wrote is the value of an event in which a write is acknowledged.

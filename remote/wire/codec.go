@@ -27,7 +27,7 @@ type protoCodec struct{}
 
 func (protoCodec) Name() string { return "proto" }
 
-func (c protoCodec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
+func (p protoCodec) Marshal(m any) ([]byte, error) { return p.MarshalAppend(nil, m) }
 
 // MarshalAppend lets Connect write into an existing buffer.
 func (protoCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
@@ -53,7 +53,7 @@ func Unmarshal(b []byte, m message) error { return fields(b, m.read) }
 // jsonCodec writes JSON, as protocol buffers define it. Connect knows it by two names.
 type jsonCodec struct{ name string }
 
-func (c jsonCodec) Name() string { return c.name }
+func (j jsonCodec) Name() string { return j.name }
 
 func (jsonCodec) Marshal(m any) ([]byte, error) { return json.Marshal(m) }
 

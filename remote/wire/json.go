@@ -32,22 +32,22 @@ var (
 )
 
 // String returns the name of the kind in the definition.
-func (k OrderKind) String() string { return name(orderNames[:], uint32(k)) }
+func (o OrderKind) String() string { return name(orderNames[:], uint32(o)) }
 
 // String returns the name of the kind in the definition.
-func (k EffectKind) String() string { return name(effectNames[:], uint32(k)) }
+func (e EffectKind) String() string { return name(effectNames[:], uint32(e)) }
 
 // MarshalJSON writes the name of the kind.
-func (k OrderKind) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
+func (o OrderKind) MarshalJSON() ([]byte, error) { return json.Marshal(o.String()) }
 
 // MarshalJSON writes the name of the kind.
-func (k EffectKind) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
+func (e EffectKind) MarshalJSON() ([]byte, error) { return json.Marshal(e.String()) }
 
 // UnmarshalJSON reads the name of a kind, or its number.
-func (k *OrderKind) UnmarshalJSON(b []byte) error { return named(orderNames[:], b, (*uint32)(k)) }
+func (o *OrderKind) UnmarshalJSON(b []byte) error { return named(orderNames[:], b, (*uint32)(o)) }
 
 // UnmarshalJSON reads the name of a kind, or its number.
-func (k *EffectKind) UnmarshalJSON(b []byte) error { return named(effectNames[:], b, (*uint32)(k)) }
+func (e *EffectKind) UnmarshalJSON(b []byte) error { return named(effectNames[:], b, (*uint32)(e)) }
 
 func name(names []string, k uint32) string {
 	if int(k) < len(names) {

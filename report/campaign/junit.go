@@ -162,12 +162,12 @@ func problemTexts(list []lockstep.Problem) (lines []string) {
 }
 
 // set makes a problem the outcome of the case: a failure if the system causes it, and else an error.
-func (one *junitCase) set(p *lockstep.Problem, text string) {
+func (j *junitCase) set(p *lockstep.Problem, text string) {
 	x := &junitProblem{Message: plain.Clean(p.Text), Type: string(p.Verdict()), Text: text}
 	if v := p.Verdict(); v == trace.Fail || v == trace.Flaky {
-		one.Failure = x
+		j.Failure = x
 	} else {
-		one.Error = x
+		j.Error = x
 	}
 }
 

@@ -89,78 +89,78 @@ type curve struct {
 	Picture     template.HTML
 }
 
-func (d *pageData) fill(c *Campaign) error {
-	d.Heading, d.Class = string(d.D.Verdict), string(d.D.Verdict)
-	d.Subtitle = fmt.Sprintf("%s · %s · seed %d", c.named(), plain.Clean(d.D.Strategy), d.D.Seed)
+func (p *pageData) fill(c *Campaign) error {
+	p.Heading, p.Class = string(p.D.Verdict), string(p.D.Verdict)
+	p.Subtitle = fmt.Sprintf("%s · %s · seed %d", c.named(), plain.Clean(p.D.Strategy), p.D.Seed)
 	if c.Scenario != "" {
-		d.Subtitle += " · scenario " + plain.Clean(c.Scenario)
+		p.Subtitle += " · scenario " + plain.Clean(c.Scenario)
 	}
-	d.Summary, d.Problems = c.Summary(), d.D.Problems
-	if n := len(d.Problems); n > maxProblems {
-		d.Problems = d.Problems[:maxProblems]
-		d.Cut = append(d.Cut, fmt.Sprintf("The first %d of %d problems are shown.", maxProblems, n))
+	p.Summary, p.Problems = c.Summary(), p.D.Problems
+	if n := len(p.Problems); n > maxProblems {
+		p.Problems = p.Problems[:maxProblems]
+		p.Cut = append(p.Cut, fmt.Sprintf("The first %d of %d problems are shown.", maxProblems, n))
 	}
-	d.fillCards(c)
-	d.RateText = rateText(&d.D)
-	d.promise()
-	if err := d.curves(c.Curve); err != nil {
+	p.fillCards(c)
+	p.RateText = rateText(&p.D)
+	p.promise()
+	if err := p.curves(c.Curve); err != nil {
 		return err
 	}
-	d.Groups = c.Groups
-	if len(d.Groups) > maxGroups {
-		d.Groups = d.Groups[:maxGroups]
-		d.Cut = append(d.Cut, fmt.Sprintf("The first %d of %d groups of findings are shown.", maxGroups, len(c.Groups)))
+	p.Groups = c.Groups
+	if len(p.Groups) > maxGroups {
+		p.Groups = p.Groups[:maxGroups]
+		p.Cut = append(p.Cut, fmt.Sprintf("The first %d of %d groups of findings are shown.", maxGroups, len(c.Groups)))
 	}
-	if len(d.Groups) > foldGroups {
-		d.Groups, d.More = d.Groups[:foldGroups], d.Groups[foldGroups:]
+	if len(p.Groups) > foldGroups {
+		p.Groups, p.More = p.Groups[:foldGroups], p.Groups[foldGroups:]
 	}
-	d.Cut = append(d.Cut, fmt.Sprintf("Texts are cut after %d characters and then end in …", plain.MaxText))
+	p.Cut = append(p.Cut, fmt.Sprintf("Texts are cut after %d characters and then end in …", plain.MaxText))
 	for _, v := range []trace.Verdict{trace.Pass, trace.Fail, trace.Unknown, trace.Vacuous, trace.Flaky} {
-		if n := d.D.Verdicts[string(v)]; n > 0 {
-			d.Verdicts = append(d.Verdicts, Effect{string(v), n})
+		if n := p.D.Verdicts[string(v)]; n > 0 {
+			p.Verdicts = append(p.Verdicts, Effect{string(v), n})
 		}
 	}
-	for _, name := range plain.Keys(d.D.Checked) {
+	for _, name := range plain.Keys(p.D.Checked) {
 		n := lockstep.NotCounted
-		if counted := d.D.Checked[name]; counted != nil {
+		if counted := p.D.Checked[name]; counted != nil {
 			n = *counted
 		}
-		d.Checked = append(d.Checked, Effect{name, n})
+		p.Checked = append(p.Checked, Effect{name, n})
 	}
 	return nil
 }
 
-func (d *pageData) fillCards(c *Campaign) {
+func (p *pageData) fillCards(c *Campaign) {
 	bad := ""
-	if d.D.Findings > 0 {
+	if p.D.Findings > 0 {
 		bad = "bad"
 	}
-	d.Cards = []card{
-		{plain.Number(float64(d.D.Runs)), words.Plural(d.D.Runs, "run"), ""},
-		{plain.Number(float64(d.D.Findings)), words.Plural(d.D.Findings, "finding"), bad},
+	p.Cards = []card{
+		{plain.Number(float64(p.D.Runs)), words.Plural(p.D.Runs, "run"), ""},
+		{plain.Number(float64(p.D.Findings)), words.Plural(p.D.Findings, "finding"), bad},
 	}
-	if d.D.FirstRun != nil {
-		d.Cards = append(d.Cards, card{fmt.Sprint(*d.D.FirstRun), "first finding in run", ""})
+	if p.D.FirstRun != nil {
+		p.Cards = append(p.Cards, card{fmt.Sprint(*p.D.FirstRun), "first finding in run", ""})
 	}
-	rate := d.D.FailureRate
-	d.Cards = append(
-		d.Cards,
+	rate := p.D.FailureRate
+	p.Cards = append(
+		p.Cards,
 		card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
 		card{
-			plain.Number(float64(d.D.Steps)),
-			words.Plural(d.D.Steps, "step"),
+			plain.Number(float64(p.D.Steps)),
+			words.Plural(p.D.Steps, "step"),
 			"",
 		},
-		card{plain.Number(float64(d.D.Messages)), words.Plural(d.D.Messages, "message"), ""},
-		card{plain.Number(d.D.RunsPerS), "runs per second", ""},
+		card{plain.Number(float64(p.D.Messages)), words.Plural(p.D.Messages, "message"), ""},
+		card{plain.Number(p.D.RunsPerS), "runs per second", ""},
 		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""},
 	)
 }
 
 // curves draws the progress of the campaign.
-func (d *pageData) curves(samples []Sample) error {
+func (p *pageData) curves(samples []Sample) error {
 	if len(samples) > maxSamples {
-		d.Cut = append(d.Cut, fmt.Sprintf("The curves show %d of %d samples.", maxSamples, len(samples)))
+		p.Cut = append(p.Cut, fmt.Sprintf("The curves show %d of %d samples.", maxSamples, len(samples)))
 		samples = thin(samples, maxSamples)
 	}
 	if len(samples) == 0 || samples[len(samples)-1].Runs == 0 {
@@ -188,7 +188,7 @@ func (d *pageData) curves(samples []Sample) error {
 		}).SVG(&b); err != nil {
 			return err
 		}
-		d.Curves = append(d.Curves,
+		p.Curves = append(p.Curves,
 			curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())})
 	}
 	return nil
@@ -204,31 +204,31 @@ func thin(s []Sample, keep int) []Sample {
 }
 
 // NextRun says what the campaign says about its next run.
-func (d pageData) NextRun() string {
-	return "The next run " + nextRun(*d.D.NextRun) +
+func (p pageData) NextRun() string {
+	return "The next run " + nextRun(*p.D.NextRun) +
 		" (after Good and Turing; the limits assume that runs are independent draws)."
 }
 
 // promise writes the guarantee and its assumptions as text.
-func (d *pageData) promise() {
-	g := d.D.Guarantee
+func (p *pageData) promise() {
+	g := p.D.Guarantee
 	if g.Text == "" {
 		return
 	}
 	if g.Certain {
-		d.Promise = append(d.Promise, "For these runs: "+plain.Short(g.Text)+".")
+		p.Promise = append(p.Promise, "For these runs: "+plain.Short(g.Text)+".")
 		return
 	}
-	d.Promise = append(d.Promise, "For one run: "+plain.Short(g.Text)+".")
+	p.Promise = append(p.Promise, "For one run: "+plain.Short(g.Text)+".")
 	if g.PerRun > 0 {
-		d.Promise = append(
-			d.Promise,
+		p.Promise = append(
+			p.Promise,
 			fmt.Sprintf(
 				"After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
-				words.These(d.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)),
+				words.These(p.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)),
 		)
 		if len(g.Assumes) > 0 {
-			d.Promise = append(d.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
+			p.Promise = append(p.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
 		}
 	}
 }
@@ -270,7 +270,7 @@ type comparedRow struct {
 }
 
 // compare scales the bars of compared strategies logarithmically: runs to a finding differ by orders of magnitude.
-func (d *pageData) compare(r *compare.Result) {
+func (p *pageData) compare(r *compare.Result) {
 	const width = 260
 	runs, steps, found := int64(0), int64(0), 0
 	scale := func(v int) int {
@@ -283,11 +283,11 @@ func (d *pageData) compare(r *compare.Result) {
 		row := &r.Rows[i]
 		runs, steps, found = runs+row.TotalRuns, steps+row.TotalSteps, found+row.Found
 		if row.Campaigns > 0 {
-			d.Compared = append(d.Compared,
+			p.Compared = append(p.Compared,
 				comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
 		}
 	}
-	d.Cards = []card{
+	p.Cards = []card{
 		{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""},
 		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""},
 		{

@@ -37,7 +37,7 @@ func (s *screen) Write(b []byte) (int, error) {
 // ticking is a clock that the test advances.
 type ticking struct{ now time.Time }
 
-func (c *ticking) tick(d time.Duration) { c.now = c.now.Add(d) }
+func (t *ticking) tick(d time.Duration) { t.now = t.now.Add(d) }
 
 func TestProgressOnATerminal(t *testing.T) {
 	clock, s := &ticking{now: time.Unix(1000, 0)}, &screen{}

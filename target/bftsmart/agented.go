@@ -75,12 +75,12 @@ func decoded(body []byte) any {
 }
 
 // command starts a replica, when those before it listen.
-func (d *agented) command(node lockstep.Node, dir string) *exec.Cmd {
+func (a *agented) command(node lockstep.Node, dir string) *exec.Cmd {
 	arguments := []string{"server", strconv.Itoa(int(node) - 1)}
-	for _, port := range d.ports[:node-1] {
+	for _, port := range a.ports[:node-1] {
 		arguments = append(arguments, strconv.Itoa(port+1))
 	}
-	cmd, err := d.run(dir, hooks, d.ports, arguments...)
+	cmd, err := a.run(dir, hooks, a.ports, arguments...)
 	if err != nil {
 		cmd.Err = err
 	}
@@ -88,35 +88,35 @@ func (d *agented) command(node lockstep.Node, dir string) *exec.Cmd {
 }
 
 // begin starts the client and offers its requests.
-func (d *agented) begin(ctx context.Context, out *lockstep.Outbox) error {
-	d.heard = nil
-	cmd, err := d.run(filepath.Join(d.root, "client"), "", d.ports, "client", strconv.Itoa(clientID))
+func (a *agented) begin(ctx context.Context, out *lockstep.Outbox) error {
+	a.heard = nil
+	cmd, err := a.run(filepath.Join(a.root, "client"), "", a.ports, "client", strconv.Itoa(clientID))
 	if err != nil {
 		return err
 	}
-	if err := d.client.start(ctx, cmd, d.hear); err != nil {
+	if err := a.client.start(ctx, cmd, a.hear); err != nil {
 		return err
 	}
-	d.begun = time.Now()
-	d.cluster.offer(out)
+	a.begun = time.Now()
+	a.cluster.offer(out)
 	return nil
 }
 
 // hear records an event of the client.
-func (d *agented) hear(e lockstep.Event) {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	d.heard = append(d.heard, e)
+func (a *agented) hear(e lockstep.Event) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.heard = append(a.heard, e)
 }
 
 // report reports the events of the client, and how much time has passed.
-func (d *agented) report(out *lockstep.Outbox) error {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	for _, e := range d.heard {
+func (a *agented) report(out *lockstep.Outbox) error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for _, e := range a.heard {
 		out.Event(e)
 	}
-	d.heard = nil
-	out.Advance(trace.Time(time.Since(d.begun)))
-	return d.client.alive()
+	a.heard = nil
+	out.Advance(trace.Time(time.Since(a.begun)))
+	return a.client.alive()
 }

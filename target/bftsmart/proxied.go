@@ -95,111 +95,111 @@ func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*pro
 	return d, nil
 }
 
-func (d *proxied) driver() process.Driver {
+func (p *proxied) driver() process.Driver {
 	return process.Driver{
-		Stop:    d.client.stop,
-		Reset:   d.reset,
-		Command: d.command,
-		Ready:   d.up,
-		Begin:   d.begin,
-		Before:  d.before,
-		Request: d.request,
-		Quiesce: d.quiesce,
-		Line:    d.line,
+		Stop:    p.client.stop,
+		Reset:   p.reset,
+		Command: p.command,
+		Ready:   p.up,
+		Begin:   p.begin,
+		Before:  p.before,
+		Request: p.request,
+		Quiesce: p.quiesce,
+		Line:    p.line,
 	}
 }
 
 // reset discards the state of the previous run.
-func (d *proxied) reset() error {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	d.epochs, d.decided = [replicas]int{}, [replicas]int{}
+func (p *proxied) reset() error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.epochs, p.decided = [replicas]int{}, [replicas]int{}
 	return nil
 }
 
 // command starts a replica, when the proxies of those before it listen.
-func (d *proxied) command(n lockstep.Node) (*exec.Cmd, error) {
-	server := d.Server(n)
-	_, d.marks[n-1] = server.Log.Since(0)
+func (p *proxied) command(n lockstep.Node) (*exec.Cmd, error) {
+	server := p.Server(n)
+	_, p.marks[n-1] = server.Log.Since(0)
 	arguments := []string{"server", strconv.Itoa(int(n) - 1)}
-	for _, port := range d.hosts[n-1][:n-1] {
+	for _, port := range p.hosts[n-1][:n-1] {
 		arguments = append(arguments, strconv.Itoa(port+1))
 	}
-	return d.run(server.Dir, loopback, d.hosts[n-1], arguments...)
+	return p.run(server.Dir, loopback, p.hosts[n-1], arguments...)
 }
 
 // up reports whether a replica has printed that it is ready.
-func (d *proxied) up(_ context.Context, n lockstep.Node, _ lockstep.Nodes) bool {
-	lines, _ := d.Server(n).Log.Since(d.marks[n-1])
+func (p *proxied) up(_ context.Context, n lockstep.Node, _ lockstep.Nodes) bool {
+	lines, _ := p.Server(n).Log.Since(p.marks[n-1])
 	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "UP") })
 }
 
 // begin starts the client and offers its requests.
-func (d *proxied) begin(ctx context.Context, out *lockstep.Outbox) error {
-	err := d.enter(ctx)
+func (p *proxied) begin(ctx context.Context, out *lockstep.Outbox) error {
+	err := p.enter(ctx)
 	if err == nil {
-		d.cluster.offer(out)
+		p.cluster.offer(out)
 	}
 	return err
 }
 
 // enter starts the client.
-func (d *proxied) enter(ctx context.Context) error {
-	dir := filepath.Join(filepath.Dir(d.Server(1).Dir), "client")
-	cmd, err := d.run(dir, "", d.ports, "client", strconv.Itoa(clientID))
+func (p *proxied) enter(ctx context.Context) error {
+	dir := filepath.Join(filepath.Dir(p.Server(1).Dir), "client")
+	cmd, err := p.run(dir, "", p.ports, "client", strconv.Itoa(clientID))
 	if err != nil {
 		return err
 	}
-	return d.client.start(ctx, cmd, d.Report)
+	return p.client.start(ctx, cmd, p.Report)
 }
 
 // before records that a replica restarts.
-func (d *proxied) before(s *lockstep.Step, _ *lockstep.Outbox) {
+func (p *proxied) before(s *lockstep.Step, _ *lockstep.Outbox) {
 	if s.Kind == trace.Restart {
-		d.mutex.Lock()
-		defer d.mutex.Unlock()
-		d.epochs[s.Node-1] = 0
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		p.epochs[s.Node-1] = 0
 	}
 }
 
 // request makes the client send a request, and waits until it arrives.
-func (d *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if err := d.client.ask(s, out); err != nil {
+func (p *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if err := p.client.ask(s, out); err != nil {
 		return err
 	}
-	return process.Sleep(ctx, d.cluster.Pace)
+	return process.Sleep(ctx, p.cluster.Pace)
 }
 
 // quiesce waits until no message arrives for the time of silence.
-func (d *proxied) quiesce(ctx context.Context, _ *lockstep.Step) error {
-	return errors.Join(d.Network.AwaitIdle(ctx, d.cluster.Silence), d.client.alive())
+func (p *proxied) quiesce(ctx context.Context, _ *lockstep.Step) error {
+	return errors.Join(p.Network.AwaitIdle(ctx, p.cluster.Silence), p.client.alive())
 }
 
 // voted reports that a replica has changed to an epoch, as its first WRITE there shows.
-func (d *proxied) voted(node lockstep.Node, m Message) {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if m.Type == "WRITE" && m.Epoch > d.epochs[node-1] {
-		d.epochs[node-1] = m.Epoch
-		d.Report(event(node, EventNewEpoch, fmt.Sprintf("epoch=%d", m.Epoch)))
+func (p *proxied) voted(node lockstep.Node, m Message) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if m.Type == "WRITE" && m.Epoch > p.epochs[node-1] {
+		p.epochs[node-1] = m.Epoch
+		p.Report(event(node, EventNewEpoch, fmt.Sprintf("epoch=%d", m.Epoch)))
 	}
 }
 
 // line reports what a replica has executed. At that point the batch is known to be decided, and its timestamp
 // distinguishes batches.
-func (d *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
+func (p *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
 	kind, text, _ := strings.Cut(line, " ")
 	e := event(n, kind, text)
 	x, ok := e.Value.(*Execution)
 	if !ok {
 		return
 	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if x.Consensus >= d.decided[n-1] {
-		d.decided[n-1] = x.Consensus + 1
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if x.Consensus >= p.decided[n-1] {
+		p.decided[n-1] = x.Consensus + 1
 		out.Event(
-			event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)))
+			event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, p.epochs[n-1], x.Time)))
 	}
 	out.Event(e)
 }

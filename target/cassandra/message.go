@@ -63,32 +63,32 @@ type question struct {
 type step struct{ ballot, round int32 }
 
 // begin discards all state. From now on messages about the given row are reported.
-func (b *tracker) begin(row string) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.row, b.last, b.answered = row, 0, 0
-	b.ballots, b.asked, b.sent = map[ballot]int32{}, map[asked]question{}, map[step]int{}
+func (t *tracker) begin(row string) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.row, t.last, t.answered = row, 0, 0
+	t.ballots, t.asked, t.sent = map[ballot]int32{}, map[asked]question{}, map[step]int{}
 }
 
 // whole reports whether every round of the last ballot that a server has begun to send went to all others. It also
 // returns the number of responses seen so far.
-func (b *tracker) whole() (whole bool, answers int) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
+func (t *tracker) whole() (whole bool, answers int) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
 	whole = true
 	for _, round := range []int32{prepared, proposed, committed} {
-		n := b.sent[step{b.last, round}]
+		n := t.sent[step{t.last, round}]
 		whole = whole && (n == 0 || n >= nodes-1)
 	}
-	return whole, b.answered
+	return whole, t.answered
 }
 
 // protocol is that of the connections to the server with the given address. All relevant messages come from the side
 // that dialed: responses come on a connection that the other server dials.
-func (b *tracker) protocol(to string) process.Protocol {
+func (t *tracker) protocol(to string) process.Protocol {
 	var address [4]byte
 	copy(address[:], net.ParseIP(to).To4())
-	return func() (said, answered process.Decoder) { return &decoder{tracker: b, to: address}, nil }
+	return func() (said, answered process.Decoder) { return &decoder{tracker: t, to: address}, nil }
 }
 
 // decoder decodes the stream of a connection: a handshake in two parts, with a response in between, and messages.
@@ -166,11 +166,11 @@ func (d *decoder) message(r *reader) message {
 }
 
 // packet returns the packet of a message: a Paxos message about the run's row has a type.
-func (b *tracker) packet(m message) process.Packet {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
+func (t *tracker) packet(m message) process.Packet {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
 	if m.verb == verbResponse {
-		return b.answer(m)
+		return t.answer(m)
 	}
 	if m.verb < verbPrepare || m.verb > verbCommit {
 		return process.Packet{}
@@ -178,30 +178,30 @@ func (b *tracker) packet(m message) process.Packet {
 	r := reader{data: m.payload}
 	row := r.bytes(2)
 	id := r.ballot()
-	if r.short || string(row) != b.row {
+	if r.short || string(row) != t.row {
 		return process.Packet{}
 	}
 	round := 2 * int32(m.verb-verbPrepare)
-	number, text := b.number(id), ""
+	number, text := t.number(id), ""
 	if round == prepared {
-		b.last = number
+		t.last = number
 	}
-	if number != b.last { // an update in progress is proposed again as it was
+	if number != t.last { // an update in progress is proposed again as it was
 		text = fmt.Sprint(", with ballot ", number)
 	}
-	b.sent[step{b.last, round}]++
-	b.asked[asked{m.from, m.number}] = question{b.last, round + 1}
-	return packetOf(b.last, round, text)
+	t.sent[step{t.last, round}]++
+	t.asked[asked{m.from, m.number}] = question{t.last, round + 1}
+	return packetOf(t.last, round, text)
 }
 
 // answer returns the packet of a response.
-func (b *tracker) answer(m message) process.Packet {
-	q, ok := b.asked[asked{m.to, m.number}]
+func (t *tracker) answer(m message) process.Packet {
+	q, ok := t.asked[asked{m.to, m.number}]
 	if !ok {
 		return process.Packet{}
 	}
-	delete(b.asked, asked{m.to, m.number})
-	b.answered++
+	delete(t.asked, asked{m.to, m.number})
+	t.answered++
 	text := ""
 	r := reader{data: m.payload}
 	if q.round != acknowledged {
@@ -212,7 +212,7 @@ func (b *tracker) answer(m message) process.Packet {
 	}
 	if q.round == promised {
 		r.bytes(2) // the row
-		if n := b.ballots[r.ballot()]; n != 0 && n != q.ballot {
+		if n := t.ballots[r.ballot()]; n != 0 && n != q.ballot {
 			text += fmt.Sprint(", in progress is that of ballot ", n)
 		}
 	}
@@ -228,11 +228,11 @@ func packetOf(number, round int32, text string) process.Packet {
 }
 
 // number returns the number of a ballot, from 1 in the order of observation.
-func (b *tracker) number(id ballot) int32 {
-	n := b.ballots[id]
+func (t *tracker) number(id ballot) int32 {
+	n := t.ballots[id]
 	if n == 0 {
-		n = int32(len(b.ballots) + 1)
-		b.ballots[id] = n
+		n = int32(len(t.ballots) + 1)
+		t.ballots[id] = n
 	}
 	return n
 }

@@ -160,10 +160,10 @@ func (r *ring) handle(n lockstep.Node, l letter) letter {
 	return answer
 }
 
-func (a *replica) write(values Row, times [3]int32) {
+func (r *replica) write(values Row, times [3]int32) {
 	for i, v := range values {
-		if v != "" && times[i] >= a.times[i] {
-			a.data[i], a.times[i] = v, times[i]
+		if v != "" && times[i] >= r.times[i] {
+			r.data[i], r.times[i] = v, times[i]
 		}
 	}
 }

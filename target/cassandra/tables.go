@@ -71,9 +71,9 @@ func Tables(o TableOptions) (rows []published.Row) {
 }
 
 // row returns a row; the baseline has no published means.
-func (o TableOptions) row(name string, s lockstep.Strategy, buggy int, means *[5]float64) published.Row {
+func (t TableOptions) row(name string, s lockstep.Strategy, buggy int, means *[5]float64) published.Row {
 	m := &metrics{}
-	cluster := Cluster{Change5985: true, Bounded: !o.Unbounded, Timeout: o.Timeout, StartTimeout: 5 * time.Minute}
+	cluster := Cluster{Change5985: true, Bounded: !t.Unbounded, Timeout: t.Timeout, StartTimeout: 5 * time.Minute}
 	r := published.Row{
 		Table: "2",
 		Name:  name,
@@ -85,15 +85,15 @@ func (o TableOptions) row(name string, s lockstep.Strategy, buggy int, means *[5
 			Strategy:  s,
 			Settle:    Settle,
 			Workers:   1,
-			Seed:      o.Seed,
-			Scratch:   o.Scratch,
+			Seed:      t.Seed,
+			Scratch:   t.Scratch,
 			Observers: []lockstep.Observer{m},
 		},
 		Count: func(result *lockstep.Result) []float64 {
 			return append(published.Violations("once")(result), m.means()...)
 		},
 	}
-	if o.Model {
+	if t.Model {
 		r.Plan.System, r.Plan.Spec, r.Plan.Settle = modelled{cluster}, Once, modelSettle
 		r.Plan.Workers = 0
 	}

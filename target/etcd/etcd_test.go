@@ -79,9 +79,9 @@ type timed struct {
 	spent *process.Spent
 }
 
-func (c timed) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
-	d, err := c.Cluster.Deploy(ctx, place)
-	return clocked{d, c.spent}, err
+func (t timed) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
+	d, err := t.Cluster.Deploy(ctx, place)
+	return clocked{d, t.spent}, err
 }
 
 type clocked struct {
@@ -89,19 +89,19 @@ type clocked struct {
 	spent *process.Spent
 }
 
-func (d clocked) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	return process.Timed(&d.spent.Starting, func() error { return d.Deployment.Reset(ctx, seed, out) })
+func (c clocked) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	return process.Timed(&c.spent.Starting, func() error { return c.Deployment.Reset(ctx, seed, out) })
 }
 
-func (d clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	part := &d.spent.Working
+func (c clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	part := &c.spent.Working
 	switch s.Kind {
 	case trace.Restart:
-		part = &d.spent.Starting
+		part = &c.spent.Starting
 	case trace.Wait:
-		part = &d.spent.Waiting
+		part = &c.spent.Waiting
 	}
-	return process.Timed(part, func() error { return d.Deployment.Do(ctx, s, out) })
+	return process.Timed(part, func() error { return c.Deployment.Do(ctx, s, out) })
 }
 
 // An isolated server answers serializable reads from its local state, which the others have overwritten. Partitions

@@ -107,7 +107,7 @@ var readModes = []string{"index", "lease", "local", "leader"}
 func (ReadMode) Words() []string { return readModes }
 
 // String is the text of the mode.
-func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
+func (r ReadMode) String() string { return option.Word(readModes, int(r)) }
 
 // With is the cluster with another version of the library.
 func (c Cluster) With(l raftlib.Library) Cluster {

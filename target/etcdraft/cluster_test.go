@@ -152,44 +152,44 @@ func TestClientsAreAnswered(t *testing.T) {
 // tally counts events by their text.
 type tally map[string]int
 
-func (c tally) Properties() []string                     { return nil }
-func (c tally) New(lockstep.Info) lockstep.Monitor       { return c }
-func (c tally) Reset()                                   {}
-func (c tally) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
+func (t tally) Properties() []string                     { return nil }
+func (t tally) New(lockstep.Info) lockstep.Monitor       { return t }
+func (t tally) Reset()                                   {}
+func (t tally) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
 func (tally) EventsOnly() bool                           { return false }
-func (c tally) Conclude(bool) (none lockstep.Conclusion) { return none }
+func (t tally) Conclude(bool) (none lockstep.Conclusion) { return none }
 
-func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
+func (t tally) Step(run *lockstep.Run) *lockstep.Finding {
 	for _, e := range run.Events() {
-		c[e.Type]++
+		t[e.Type]++
 		switch v := e.Value.(type) {
 		case *etcdraft.Asked:
-			c.text(v.String(), "transfer leadership", "add learner", "remove", "(joint)", "leave joint")
+			t.text(v.String(), "transfer leadership", "add learner", "remove", "(joint)", "leave joint")
 		case *etcdraft.Crashed:
 			text := v.String()
-			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept",
+			t.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept",
 				"while handling a tick")
 			if strings.Contains(text, "->") {
-				c["while handling message"]++
+				t["while handling message"]++
 			}
 			for _, end := range []string{"kept", "lost"} {
 				if strings.Contains(text, "snapshot") && strings.HasSuffix(text, end) {
-					c["snapshot "+end]++
+					t["snapshot "+end]++
 				}
 			}
 		case *raftspec.Appended:
 			if v.Entries[0].Index <= v.Last {
-				c["truncate"]++
+				t["truncate"]++
 			}
 		}
 	}
 	return nil
 }
 
-func (c tally) text(text string, words ...string) {
+func (t tally) text(text string, words ...string) {
 	for _, w := range words {
 		if strings.Contains(text, w) {
-			c[w]++
+			t[w]++
 		}
 	}
 }

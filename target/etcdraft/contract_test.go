@@ -36,86 +36,86 @@ func newLone(t *testing.T, id uint64, async bool) *lone {
 	return n
 }
 
-func (n *lone) must(err error) {
-	n.t.Helper()
+func (l *lone) must(err error) {
+	l.t.Helper()
 	if err != nil {
-		n.t.Fatal(err)
+		l.t.Fatal(err)
 	}
 }
 
 // restart restarts the node from its disk; unwritten state is lost.
-func (n *lone) restart() {
+func (l *lone) restart() {
 	var err error
-	n.RawNode, err = raft.NewRawNode(&n.config)
-	n.must(err)
-	n.out, n.writes = nil, nil
+	l.RawNode, err = raft.NewRawNode(&l.config)
+	l.must(err)
+	l.out, l.writes = nil, nil
 }
 
 // pump handles all Readys as the library requires.
-func (n *lone) pump() {
-	for n.HasReady() {
-		rd := n.Ready()
-		if n.config.AsyncStorageWrites {
-			n.sort(rd.Messages)
+func (l *lone) pump() {
+	for l.HasReady() {
+		rd := l.Ready()
+		if l.config.AsyncStorageWrites {
+			l.sort(rd.Messages)
 			continue
 		}
-		n.write(rd.Entries, rd.HardState)
-		n.out = append(n.out, rd.Messages...)
-		n.apply(rd.CommittedEntries)
-		n.Advance(rd)
+		l.write(rd.Entries, rd.HardState)
+		l.out = append(l.out, rd.Messages...)
+		l.apply(rd.CommittedEntries)
+		l.Advance(rd)
 	}
 }
 
 // sort separates messages from storage work; the library allows sending messages at once.
-func (n *lone) sort(messages []*pb.Message) {
+func (l *lone) sort(messages []*pb.Message) {
 	for _, m := range messages {
 		switch m.GetTo() {
 		case raft.LocalAppendThread:
-			n.writes = append(n.writes, m)
+			l.writes = append(l.writes, m)
 		case raft.LocalApplyThread:
-		case n.config.ID:
-			_ = n.Step(m)
+		case l.config.ID:
+			_ = l.Step(m)
 		default:
-			n.out = append(n.out, m)
+			l.out = append(l.out, m)
 		}
 	}
 }
 
-func (n *lone) write(entries []*pb.Entry, hard *pb.HardState) {
-	n.must(n.disk.Append(entries))
+func (l *lone) write(entries []*pb.Entry, hard *pb.HardState) {
+	l.must(l.disk.Append(entries))
 	if !raft.IsEmptyHardState(hard) {
-		n.must(n.disk.SetHardState(hard))
+		l.must(l.disk.SetHardState(hard))
 	}
 }
 
 // flush does the work of the append thread.
-func (n *lone) flush() {
-	n.pump()
-	for len(n.writes) > 0 {
-		m := n.writes[0]
-		n.writes = n.writes[1:]
-		n.write(m.Entries, &pb.HardState{Term: m.Term, Vote: m.Vote, Commit: m.Commit})
-		n.sort(m.Responses)
-		n.pump()
+func (l *lone) flush() {
+	l.pump()
+	for len(l.writes) > 0 {
+		m := l.writes[0]
+		l.writes = l.writes[1:]
+		l.write(m.Entries, &pb.HardState{Term: m.Term, Vote: m.Vote, Commit: m.Commit})
+		l.sort(m.Responses)
+		l.pump()
 	}
 }
 
-func (n *lone) apply(entries []*pb.Entry) {
+func (l *lone) apply(entries []*pb.Entry) {
 	for _, e := range entries {
 		if e.GetType() == pb.EntryConfChange {
 			var c pb.ConfChange
-			n.must(proto.Unmarshal(e.Data, &c))
-			n.ApplyConfChange(&c)
+			l.must(proto.Unmarshal(e.Data, &c))
+			l.ApplyConfChange(&c)
 		}
 	}
 }
 
 // take removes and returns the last message of a type for a node; earlier ones are lost.
-func (n *lone) take(kind pb.MessageType, to uint64) *pb.Message {
-	n.t.Helper()
-	n.pump()
+func (l *lone) take(kind pb.MessageType, to uint64) *pb.Message {
+	l.t.Helper()
+	l.pump()
 	var last *pb.Message
-	n.out = slices.DeleteFunc(n.out, func(m *pb.Message) bool {
+	l.out = slices.DeleteFunc(l.out, func(m *pb.Message) bool {
 		found := m.GetType() == kind && m.GetTo() == to
 		if found {
 			last = m
@@ -123,16 +123,16 @@ func (n *lone) take(kind pb.MessageType, to uint64) *pb.Message {
 		return found
 	})
 	if last == nil {
-		n.t.Fatalf("node %d has no %s for %d", n.config.ID, kind, to)
+		l.t.Fatalf("node %d has no %s for %d", l.config.ID, kind, to)
 	}
 	return last
 }
 
 // hear gives a message to a node, which then writes its state.
-func (n *lone) hear(m *pb.Message) {
-	n.t.Helper()
-	n.must(n.Step(m))
-	n.flush()
+func (l *lone) hear(m *pb.Message) {
+	l.t.Helper()
+	l.must(l.Step(m))
+	l.flush()
 }
 
 // talk passes messages among nodes until there are none; messages for other nodes are lost.
@@ -156,22 +156,22 @@ func talk(nodes ...*lone) {
 }
 
 // lacks checks that a node leads and has a different entry at a committed index.
-func (n *lone) lacks(leader *lone, index uint64) {
-	n.t.Helper()
-	if n.Status().GetCommit() < index {
-		n.t.Fatalf("the entry at %d is not committed at node %d: %+v", index, n.config.ID, n.Status().BasicStatus)
+func (l *lone) lacks(leader *lone, index uint64) {
+	l.t.Helper()
+	if l.Status().GetCommit() < index {
+		l.t.Fatalf("the entry at %d is not committed at node %d: %+v", index, l.config.ID, l.Status().BasicStatus)
 	}
 	if leader.Status().RaftState != raft.StateLeader {
-		n.t.Fatalf("node %d does not win: the library is better than v3.7.0", leader.config.ID)
+		l.t.Fatalf("node %d does not win: the library is better than v3.7.0", leader.config.ID)
 	}
-	was, err := n.disk.Term(index)
-	n.must(err)
+	was, err := l.disk.Term(index)
+	l.must(err)
 	is, err := leader.disk.Term(index)
-	n.must(err)
+	l.must(err)
 	if is == was {
-		n.t.Errorf("the leader has the committed entry")
+		l.t.Errorf("the leader has the committed entry")
 	}
-	n.t.Logf("the entry at index %d, committed in term %d, is of term %d at node %d, the leader of term %d",
+	l.t.Logf("the entry at index %d, committed in term %d, is of term %d at node %d, the leader of term %d",
 		index, was, is, leader.config.ID, leader.Status().GetTerm())
 }
 

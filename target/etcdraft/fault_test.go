@@ -24,8 +24,8 @@ type faultyLibrary struct {
 	wrap func(*faulty) raftlib.Node
 }
 
-func (l faultyLibrary) NewNetwork(c raftlib.Config) raftlib.Network {
-	return faultyNetwork{l.Library.NewNetwork(c), l.wrap}
+func (f faultyLibrary) NewNetwork(c raftlib.Config) raftlib.Network {
+	return faultyNetwork{f.Library.NewNetwork(c), f.wrap}
 }
 
 type faultyNetwork struct {
@@ -33,8 +33,8 @@ type faultyNetwork struct {
 	wrap func(*faulty) raftlib.Node
 }
 
-func (w faultyNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
-	return w.wrap(&faulty{Node: w.Network.NewNode(id, source), id: id, network: w.Network})
+func (f faultyNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+	return f.wrap(&faulty{Node: f.Network.NewNode(id, source), id: id, network: f.Network})
 }
 
 // faulty is a node that still behaves correctly.
@@ -76,13 +76,13 @@ func (f forgetTerm) WriteHard() {
 // loseTail is a disk that reports its last entry as synced although it is not.
 type loseTail struct{ *faulty }
 
-func (f loseTail) Disk() raftlib.Disk { return tailless{f.Node.Disk()} }
+func (l loseTail) Disk() raftlib.Disk { return tailless{l.Node.Disk()} }
 
 type tailless struct{ raftlib.Disk }
 
-func (d tailless) Crash(draw func(int) int) (kept, of int) {
-	kept, of = d.Disk.Crash(draw)
-	d.Truncate(d.Last() - 1)
+func (t tailless) Crash(draw func(int) int) (kept, of int) {
+	kept, of = t.Disk.Crash(draw)
+	t.Truncate(t.Last() - 1)
 	return kept, of
 }
 
@@ -103,18 +103,18 @@ type restless struct {
 	leads, made bool
 }
 
-func (f *restless) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
-	rd, ok := f.faulty.Ready(a)
-	f.leads = ok && rd.Role == raftlib.Leader || !ok && f.leads
-	if f.made = !ok && f.leads; f.made {
+func (r *restless) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := r.faulty.Ready(a)
+	r.leads = ok && rd.Role == raftlib.Leader || !ok && r.leads
+	if r.made = !ok && r.leads; r.made {
 		return &raftlib.Ready{Role: raftlib.Leader}, true
 	}
 	return rd, ok
 }
 
-func (f *restless) Advance() {
-	if !f.made {
-		f.faulty.Advance()
+func (r *restless) Advance() {
+	if !r.made {
+		r.faulty.Advance()
 	}
 }
 
@@ -124,39 +124,39 @@ type staleRead struct {
 	reads []raftlib.Read
 }
 
-func (f *staleRead) ReadIndex(context uint64) {
-	f.reads = append(f.reads, raftlib.Read{Index: 1, Context: context})
+func (s *staleRead) ReadIndex(context uint64) {
+	s.reads = append(s.reads, raftlib.Read{Index: 1, Context: context})
 }
 
-func (f *staleRead) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
-	rd, ok := f.faulty.Ready(a)
-	if len(f.reads) == 0 {
+func (s *staleRead) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := s.faulty.Ready(a)
+	if len(s.reads) == 0 {
 		return rd, ok
 	}
 	if !ok {
-		if f.ready == nil {
-			f.reads = f.reads[:0]
+		if s.ready == nil {
+			s.reads = s.reads[:0]
 			return nil, false
 		}
-		rd = &raftlib.Ready{Role: f.ready.Role, Lead: f.ready.Lead}
+		rd = &raftlib.Ready{Role: s.ready.Role, Lead: s.ready.Lead}
 	}
-	rd.Reads = append(rd.Reads, f.reads...)
-	f.reads = f.reads[:0]
+	rd.Reads = append(rd.Reads, s.reads...)
+	s.reads = s.reads[:0]
 	return rd, true
 }
 
-func (f *staleRead) Start(r raftlib.Source) error {
-	f.ready, f.reads = nil, f.reads[:0]
-	return f.Node.Start(r)
+func (s *staleRead) Start(r raftlib.Source) error {
+	s.ready, s.reads = nil, s.reads[:0]
+	return s.Node.Start(r)
 }
 
 // wrongNode is a transport that delivers votes to the wrong candidate.
 type wrongNode struct{ *faulty }
 
-func (f wrongNode) Post(i int) raftlib.Envelope {
-	e := f.faulty.Post(i)
+func (w wrongNode) Post(i int) raftlib.Envelope {
+	e := w.faulty.Post(i)
 	if e.Type == raftlib.MsgVoteResp {
-		e.To = 6 - f.id - e.To // of three nodes, the third
+		e.To = 6 - w.id - e.To // of three nodes, the third
 	}
 	return e
 }
@@ -205,77 +205,77 @@ func emptySnapshot(w raftlib.Network) func(lockstep.Node, func() raftlib.Snapsho
 
 type forgetfulLibrary struct{ raftlib.Library }
 
-func (l forgetfulLibrary) NewNetwork(c raftlib.Config) raftlib.Network {
-	return forgetfulNetwork{l.Library.NewNetwork(c)}
+func (f forgetfulLibrary) NewNetwork(c raftlib.Config) raftlib.Network {
+	return forgetfulNetwork{f.Library.NewNetwork(c)}
 }
 
 type forgetfulNetwork struct{ raftlib.Network }
 
-func (w forgetfulNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
-	return emptySnapshot(w.Network)(id, source)
+func (f forgetfulNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
+	return emptySnapshot(f.Network)(id, source)
 }
 
 // deaf is a node that receives no votes.
 type deaf struct{ *faulty }
 
-func (f deaf) Receive(body trace.ID) error {
-	if f.network.Content(body).Type == raftlib.MsgVoteResp {
+func (d deaf) Receive(body trace.ID) error {
+	if d.network.Content(body).Type == raftlib.MsgVoteResp {
 		return nil
 	}
-	return f.Node.Receive(body)
+	return d.Node.Receive(body)
 }
 
 // ignoreAppend is a node 3 that discards everything that would change its log.
 type ignoreAppend struct{ *faulty }
 
-func (f ignoreAppend) Receive(body trace.ID) error {
-	if t := f.network.Content(body).Type; f.id == 3 && (t == raftlib.MsgApp || t == raftlib.MsgSnap) {
+func (i ignoreAppend) Receive(body trace.ID) error {
+	if t := i.network.Content(body).Type; i.id == 3 && (t == raftlib.MsgApp || t == raftlib.MsgSnap) {
 		return nil
 	}
-	return f.Node.Receive(body)
+	return i.Node.Receive(body)
 }
 
 // hardFirst is a storage that writes the hard state before the entries that it refers to.
 type hardFirst struct{ *faulty }
 
-func (f hardFirst) WriteEntries(k int) {
-	if f.ready.HardSet && f.ready.Snapshot.Index == 0 {
-		f.Node.WriteHard()
+func (h hardFirst) WriteEntries(k int) {
+	if h.ready.HardSet && h.ready.Snapshot.Index == 0 {
+		h.Node.WriteHard()
 	}
-	f.Node.WriteEntries(k)
+	h.Node.WriteEntries(k)
 }
 
 // ignoreChange is a node that does not apply membership changes.
 type ignoreChange struct{ *faulty }
 
-func (f ignoreChange) ApplyChange(e raftspec.Entry) raftspec.Conf {
-	if f.id == 1 {
-		return f.Disk().Base().Conf
+func (i ignoreChange) ApplyChange(e raftspec.Entry) raftspec.Conf {
+	if i.id == 1 {
+		return i.Disk().Base().Conf
 	}
-	return f.Node.ApplyChange(e)
+	return i.Node.ApplyChange(e)
 }
 
 // corruptEntry is a transport that changes entries in flight to node 2.
 type corruptEntry struct{ *faulty }
 
-func (f corruptEntry) Receive(body trace.ID) error {
-	if m := f.network.Body(body).(*raftpb.Message); f.id == 2 && m.GetType() == raftpb.MsgApp && len(m.Entries) > 0 {
+func (c corruptEntry) Receive(body trace.ID) error {
+	if m := c.network.Body(body).(*raftpb.Message); c.id == 2 && m.GetType() == raftpb.MsgApp && len(m.Entries) > 0 {
 		e := m.Entries[0]
 		m.Entries = append([]*raftpb.Entry{{Index: e.Index, Term: e.Term, Type: e.Type, Data: nil}}, m.Entries[1:]...)
 	}
-	return f.Node.Receive(body)
+	return c.Node.Receive(body)
 }
 
 // overwrite is a leader that writes its last entry again.
 type overwrite struct{ *faulty }
 
-func (f overwrite) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
-	rd, ok := f.faulty.Ready(a)
-	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && f.Disk().Last() > f.Disk().First()+2 {
-		last := f.Disk().Last()
-		rd.Entries = append([]raftspec.Entry{f.Disk().Entry(last)}, rd.Entries...)
+func (o overwrite) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
+	rd, ok := o.faulty.Ready(a)
+	if ok && rd.Role == raftlib.Leader && len(rd.Entries) > 0 && o.Disk().Last() > o.Disk().First()+2 {
+		last := o.Disk().Last()
+		rd.Entries = append([]raftspec.Entry{o.Disk().Entry(last)}, rd.Entries...)
 	}
 	return rd, ok
 }
 
-func (f overwrite) WriteEntries(k int) { f.Node.WriteEntries(min(k, max(k-1, 1))) }
+func (o overwrite) WriteEntries(k int) { o.Node.WriteEntries(min(k, max(k-1, 1))) }

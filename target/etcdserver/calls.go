@@ -57,18 +57,18 @@ type loggedStream struct {
 	kind string
 }
 
-func (s *loggedStream) SendMsg(m any) error {
-	err := s.ClientStream.SendMsg(m)
-	s.node.Log(sourceOf(s.kind), "", func() string {
-		return strings.TrimSpace(fmt.Sprintf("%s asks %s%s", s.kind, short(m), failure(err)))
+func (l *loggedStream) SendMsg(m any) error {
+	err := l.ClientStream.SendMsg(m)
+	l.node.Log(sourceOf(l.kind), "", func() string {
+		return strings.TrimSpace(fmt.Sprintf("%s asks %s%s", l.kind, short(m), failure(err)))
 	})
 	return err
 }
 
-func (s *loggedStream) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
-	if s.kind != "Snapshot" || err != nil { // not every part of a store
-		s.node.Log(sourceOf(s.kind), "", func() string { return s.kind + " receives " + outcome(m, err) })
+func (l *loggedStream) RecvMsg(m any) error {
+	err := l.ClientStream.RecvMsg(m)
+	if l.kind != "Snapshot" || err != nil { // not every part of a store
+		l.node.Log(sourceOf(l.kind), "", func() string { return l.kind + " receives " + outcome(m, err) })
 	}
 	return err
 }

@@ -24,27 +24,27 @@ func logger(n *bubble.Node) *zap.Logger {
 }
 
 // Enabled reports whether a line is kept. Lines that end the server always are: zap acts on them only then.
-func (l serverLog) Enabled(level zapcore.Level) bool {
-	return level >= zapcore.InfoLevel && l.node.Recorded()
+func (s serverLog) Enabled(level zapcore.Level) bool {
+	return level >= zapcore.InfoLevel && s.node.Recorded()
 }
 
-func (l serverLog) With(fields []zapcore.Field) zapcore.Core {
-	l.with = slices.Concat(l.with, fields)
-	return l
+func (s serverLog) With(fields []zapcore.Field) zapcore.Core {
+	s.with = slices.Concat(s.with, fields)
+	return s
 }
 
-func (l serverLog) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if l.Enabled(e.Level) {
-		return to.AddCore(e, l)
+func (s serverLog) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if s.Enabled(e.Level) {
+		return to.AddCore(e, s)
 	}
 	return to
 }
 
-func (l serverLog) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	l.node.Log(trace.LogServer, e.Level.String(), func() string {
+func (s serverLog) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	s.node.Log(trace.LogServer, e.Level.String(), func() string {
 		var b strings.Builder
 		b.WriteString(e.Message)
-		for _, f := range slices.Concat(l.with, fields) {
+		for _, f := range slices.Concat(s.with, fields) {
 			values := zapcore.NewMapObjectEncoder()
 			f.AddTo(values)
 			for _, key := range slices.Sorted(maps.Keys(values.Fields)) {

@@ -60,13 +60,13 @@ type scriptWriter struct {
 }
 
 // head writes the functions that start members.
-func (w *scriptWriter) head(t *trace.Trace) {
+func (s *scriptWriter) head(t *trace.Trace) {
 	members := t.Header.Nodes
 	var all []string
 	for n := 1; n <= members; n++ {
 		all = append(all, fmt.Sprintf("m%d=http://127.0.0.1:%d", n, 10000*n+peerPort))
 	}
-	fmt.Fprintf(&w.b, `#!/bin/sh
+	fmt.Fprintf(&s.b, `#!/bin/sh
 # A draft, made from a run of Lockstep: %s, seed %d, run %d. Check it before you publish it.
 set -u
 ETCD=${ETCD:-etcd}; ETCDCTL=${ETCDCTL:-etcdctl}
@@ -84,9 +84,9 @@ ctl() { # asks member $1
 `, words(t.Header.Target, t.Header.Build), t.Header.Seed, t.Header.Run, clientPort, clientPort, peerPort, peerPort,
 		strings.Join(all, ","), flags(t.Header.Options), clientPort)
 	for n := 1; n <= members; n++ {
-		fmt.Fprintf(&w.b, "start %d\n", n)
+		fmt.Fprintf(&s.b, "start %d\n", n)
 	}
-	w.b.WriteString("sleep 3\n")
+	s.b.WriteString("sleep 3\n")
 }
 
 func words(list ...string) string { return strings.Join(list, " ") }
@@ -105,12 +105,12 @@ func flags(options map[string]string) string {
 }
 
 // line writes a line, after a pause if the run had one.
-func (w *scriptWriter) line(at trace.Time, format string, args ...any) {
-	if pause := time.Duration(at - w.at); w.at > 0 && pause >= 50*time.Millisecond {
-		fmt.Fprintf(&w.b, "sleep %.2f\n", pause.Seconds())
+func (s *scriptWriter) line(at trace.Time, format string, args ...any) {
+	if pause := time.Duration(at - s.at); s.at > 0 && pause >= 50*time.Millisecond {
+		fmt.Fprintf(&s.b, "sleep %.2f\n", pause.Seconds())
 	}
-	w.at = max(w.at, at)
-	fmt.Fprintf(&w.b, format+"\n", args...)
+	s.at = max(s.at, at)
+	fmt.Fprintf(&s.b, format+"\n", args...)
 }
 
 // answers reports which operations are answered, by the record of their call.

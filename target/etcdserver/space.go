@@ -39,7 +39,7 @@ type Space struct {
 }
 
 // String is the state as text.
-func (r *Space) String() string { return r.What }
+func (s *Space) String() string { return s.What }
 
 // Fill is a request that takes space.
 type Fill struct {

@@ -45,41 +45,41 @@ func newClients(c Cluster, w *bubble.World) *clients {
 const pause = 50 * time.Millisecond
 
 // wait waits for that pause. The caller holds the lock, which wait releases meanwhile.
-func (s *clients) wait() {
-	s.mutex.Unlock()
-	defer s.mutex.Lock()
+func (c *clients) wait() {
+	c.mutex.Unlock()
+	defer c.mutex.Lock()
 	time.Sleep(pause)
 }
 
 // given is called when a request reaches a node.
-func (s *clients) given(n *bubble.Node, r *replica, id int32) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if !s.kv.Has(id) {
-		task, _ := s.operator.Given(id)
-		j := s.job(task)
-		n.Go(func() { s.operated(n, j, r.operate(s.cluster, j)) })
+func (c *clients) given(n *bubble.Node, r *replica, id int32) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.kv.Has(id) {
+		task, _ := c.operator.Given(id)
+		j := c.job(task)
+		n.Go(func() { c.operated(n, j, r.operate(c.cluster, j)) })
 		return
 	}
-	op, _ := s.kv.Given(id)
+	op, _ := c.kv.Given(id)
 	n.Go(func() {
-		result, err := r.do(s.cluster, op)
-		s.ended(n, op, result, err)
+		result, err := r.do(c.cluster, op)
+		c.ended(n, op, result, err)
 	})
 }
 
 // ended records the answer to an operation, unless the node crashed meanwhile.
-func (s *clients) ended(n *bubble.Node, o *kv.Op, result *kv.Result, err error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+func (c *clients) ended(n *bubble.Node, o *kv.Op, result *kv.Result, err error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	switch {
 	case n.Alive() && err == nil:
-		s.kv.Answer(n.Self(), o.Client, o.Seq, *result)
+		c.kv.Answer(n.Self(), o.Client, o.Seq, *result)
 	case n.Alive() && refused(err):
-		s.wait()
-		s.kv.Offer(o)
+		c.wait()
+		c.kv.Offer(o)
 	default: // it may have happened or not
-		s.kv.GiveUp(o.Client, o.Seq)
+		c.kv.GiveUp(o.Client, o.Seq)
 	}
 }
 

@@ -90,7 +90,7 @@ var readModes = []string{"verify", "barrier", "local"}
 func (ReadMode) Words() []string { return readModes }
 
 // String is the text of the mode.
-func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
+func (r ReadMode) String() string { return option.Word(readModes, int(r)) }
 
 // filled is the cluster with its defaults, and without the values that stand for none.
 func (c Cluster) filled() Cluster {

@@ -23,16 +23,16 @@ func logOf(n *bubble.Node) hclog.Logger { return serverLog{silence, n} }
 var silence = hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
 
 // Debug logs a line.
-func (l serverLog) Debug(text string, values ...any) { l.node.LogPairs(bubble.Debug, text, values...) }
+func (s serverLog) Debug(text string, values ...any) { s.node.LogPairs(bubble.Debug, text, values...) }
 
 // Info logs a line.
-func (l serverLog) Info(text string, values ...any) { l.node.LogPairs(bubble.Info, text, values...) }
+func (s serverLog) Info(text string, values ...any) { s.node.LogPairs(bubble.Info, text, values...) }
 
 // Warn logs a line.
-func (l serverLog) Warn(text string, values ...any) { l.node.LogPairs(bubble.Warn, text, values...) }
+func (s serverLog) Warn(text string, values ...any) { s.node.LogPairs(bubble.Warn, text, values...) }
 
 // Error logs a line.
-func (l serverLog) Error(text string, values ...any) { l.node.LogPairs(bubble.Error, text, values...) }
+func (s serverLog) Error(text string, values ...any) { s.node.LogPairs(bubble.Error, text, values...) }
 
 // replica is one incarnation of a node.
 type replica struct {

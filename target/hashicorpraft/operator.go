@@ -30,28 +30,28 @@ type job struct {
 }
 
 // job draws the request of a task.
-func (s *clients) job(task int) job {
-	j := job{task: task, target: lockstep.Node(1 + s.chance.IntN(s.cluster.Nodes))}
+func (c *clients) job(task int) job {
+	j := job{task: task, target: lockstep.Node(1 + c.chance.IntN(c.cluster.Nodes))}
 	switch task {
 	case transferring:
 		j.what = "transfer"
 	case snapshotting:
 		j.what = "snapshot"
 	default:
-		j.what, j.target = s.change(j.target)
+		j.what, j.target = c.change(j.target)
 	}
 	return j
 }
 
 // change draws a membership change, at the given node or at a removed one. At least two voters remain. Demoting one
 // of two voters is unsafe, because the other may never learn of it and then lacks a vote.
-func (s *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
-	removal := s.chance.IntN(s.cluster.Changes+s.cluster.Removals) < s.cluster.Removals
-	spare := s.voters.Has(at) && s.voters.Len() > max(2, s.cluster.Nodes/2)
+func (c *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
+	removal := c.chance.IntN(c.cluster.Changes+c.cluster.Removals) < c.cluster.Removals
+	spare := c.voters.Has(at) && c.voters.Len() > max(2, c.cluster.Nodes/2)
 	switch {
-	case removal && s.gone != 0:
-		return "return", s.gone.First()
-	case removal && (spare || !s.voters.Has(at)):
+	case removal && c.gone != 0:
+		return "return", c.gone.First()
+	case removal && (spare || !c.voters.Has(at)):
 		return "remove", at
 	case spare:
 		return "demote", at
@@ -82,9 +82,9 @@ func (r *replica) operate(c Cluster, j job) error {
 }
 
 // operated records the answer to the operator's request.
-func (s *clients) operated(n *bubble.Node, j job, err error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+func (c *clients) operated(n *bubble.Node, j job, err error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	asked := &Asked{Text: fmt.Sprintf("%s %d", j.what, j.target)}
 	if err != nil {
 		asked.Err = err.Error()
@@ -94,17 +94,17 @@ func (s *clients) operated(n *bubble.Node, j job, err error) {
 	}
 	switch {
 	case err != nil && refused(err) && n.Alive() && j.task != transferring:
-		s.wait()
-		s.operator.Retry(j.task)
+		c.wait()
+		c.operator.Retry(j.task)
 		return
 	case j.what == "demote": // also with an unknown outcome
-		s.voters = s.voters.Without(j.target)
+		c.voters = c.voters.Without(j.target)
 	case j.what == "remove":
-		s.voters, s.gone = s.voters.Without(j.target), s.gone.With(j.target)
+		c.voters, c.gone = c.voters.Without(j.target), c.gone.With(j.target)
 	case err == nil && j.what == "promote":
-		s.voters, s.gone = s.voters.With(j.target), s.gone.Without(j.target)
+		c.voters, c.gone = c.voters.With(j.target), c.gone.Without(j.target)
 	case err == nil && j.what == "return":
-		s.gone = s.gone.Without(j.target)
+		c.gone = c.gone.Without(j.target)
 	}
-	s.operator.Next(j.task)
+	c.operator.Next(j.task)
 }

@@ -89,27 +89,27 @@ type ghosts struct {
 }
 
 // Reset begins a new run.
-func (m *ghosts) Reset() {
-	clear(m.since)
-	m.checked[0] = 0
+func (g *ghosts) Reset() {
+	clear(g.since)
+	g.checked[0] = 0
 }
 
 // Step checks the sent messages.
-func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
+func (g *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 	for _, e := range run.Events() {
 		switch e.Type {
 		case raftspec.BecameLeader:
-			m.since[e.Node] = -1
+			g.since[e.Node] = -1
 		case raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.EventRestart:
-			m.since[e.Node] = run.Now()
+			g.since[e.Node] = run.Now()
 		}
 	}
 	for _, s := range run.Sent() {
 		if s.Type != "Heartbeat" {
 			continue
 		}
-		m.checked[0]++
-		if since := m.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > timeout {
+		g.checked[0]++
+		if since := g.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > timeout {
 			return &lockstep.Finding{Property: "no-ghosts", Nodes: trace.NodesOf(s.From, s.To),
 				Text: fmt.Sprintf("node %d sends heartbeats to node %d, but has not been leader for %v", s.From, s.To,
 					time.Duration(run.Now()-since))}
@@ -119,12 +119,12 @@ func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 }
 
 // End returns nil: Step checks everything.
-func (m *ghosts) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (g *ghosts) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // EventsOnly reports that steps without events are checked, too.
 func (*ghosts) EventsOnly() bool { return false }
 
 // Conclude reports the number of checks.
-func (m *ghosts) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Checked: m.checked[:]}
+func (g *ghosts) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Checked: g.checked[:]}
 }

@@ -152,30 +152,30 @@ type tallying struct {
 	checker
 }
 
-func (o *tally) New(info lockstep.Info) lockstep.Watcher {
-	return &tallying{Watcher: o.Observer.New(info)}
+func (t *tally) New(info lockstep.Info) lockstep.Watcher {
+	return &tallying{Watcher: t.Observer.New(info)}
 }
-func (o *tally) Collect(run int, n any) {
+func (t *tally) Collect(run int, n any) {
 	r := n.(noted)
-	o.runs = append(o.runs, r)
-	o.t.Logf("run %d: %d acknowledged, lost: %q", run, r.acks, r.lost)
+	t.runs = append(t.runs, r)
+	t.t.Logf("run %d: %d acknowledged, lost: %q", run, r.acks, r.lost)
 }
 
-func (w *tallying) Reset() {
-	w.Watcher.Reset()
-	w.checker.Reset()
+func (t *tallying) Reset() {
+	t.Watcher.Reset()
+	t.checker.Reset()
 }
-func (w *tallying) Observe(run *lockstep.Run) {
-	w.Watcher.Observe(run)
+func (t *tallying) Observe(run *lockstep.Run) {
+	t.Watcher.Observe(run)
 	events := run.Events()
 	for i := range events {
-		w.checker.Event(run, &events[i])
+		t.checker.Event(run, &events[i])
 	}
 }
-func (w *tallying) Noted() any {
-	n := noted{stages: w.Watcher.Noted().([]cover.Stage), acks: len(w.history.acks)}
-	if len(w.history.logs) > 0 {
-		_, n.lost = lost(&w.history)
+func (t *tallying) Noted() any {
+	n := noted{stages: t.Watcher.Noted().([]cover.Stage), acks: len(t.history.acks)}
+	if len(t.history.logs) > 0 {
+		_, n.lost = lost(&t.history)
 	}
 	return n
 }

@@ -93,35 +93,35 @@ type checker struct {
 }
 
 // Reset begins a new run.
-func (j *checker) Reset() {
-	j.history = history{sent: map[string]Record{}, begun: map[string]int{}, logs: map[int][]Placed{}}
-	j.checked = 0
+func (c *checker) Reset() {
+	c.history = history{sent: map[string]Record{}, begun: map[string]int{}, logs: map[int][]Placed{}}
+	c.checked = 0
 }
 
 // Checked returns the number of final checks.
-func (j *checker) Checked() int { return j.checked }
+func (c *checker) Checked() int { return c.checked }
 
 // Event records an event.
-func (j *checker) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	j.time++
+func (c *checker) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	c.time++
 	switch v := e.Value.(type) {
 	case *Record:
-		j.sent[v.value()], j.begun[v.value()] = *v, j.time
+		c.sent[v.value()], c.begun[v.value()] = *v, c.time
 	case *Ack:
-		j.acks = append(j.acks, acked{*v, j.time})
+		c.acks = append(c.acks, acked{*v, c.time})
 	case *Records:
-		j.logs[v.Partition] = v.Log
+		c.logs[v.Partition] = v.Log
 	}
 	return nil
 }
 
 // End checks the log that was read last.
-func (j *checker) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || len(j.logs) == 0 {
+func (c *checker) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || len(c.logs) == 0 {
 		return nil
 	}
 	var text string
-	if j.checked, text = j.find(&j.history); text != "" {
+	if c.checked, text = c.find(&c.history); text != "" {
 		return &lockstep.Finding{Text: text}
 	}
 	return nil

@@ -92,12 +92,12 @@ type queue struct {
 }
 
 // Offer offers a request.
-func (d *queue) Offer(p trace.Pending) {
-	if !d.open {
-		d.kept = append(d.kept, p)
+func (q *queue) Offer(p trace.Pending) {
+	if !q.open {
+		q.kept = append(q.kept, p)
 		return
 	}
-	d.World.Offer(p)
+	q.World.Offer(p)
 }
 
 // forget abandons the operations in progress at a server in its previous incarnation: the goroutines that waited for

@@ -252,36 +252,36 @@ type together struct {
 }
 
 // Reset begins a new run.
-func (g *together) Reset() { *g = together{calmReplicas: calmReplicas{began: -1}, count: g.again()} }
+func (t *together) Reset() { *t = together{calmReplicas: calmReplicas{began: -1}, count: t.again()} }
 
 // Event records the progress of replicas.
-func (g *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	g.event(run, e)
+func (t *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	t.event(run, e)
 	switch e.Type {
 	case EventDelivered, EventTaken:
-		g.moved = run.Now()
+		t.moved = run.Now()
 	case EventProgress:
-		g.progress[e.Node], g.at[e.Node] = e.Value.(*Progress), run.Now()
+		t.progress[e.Node], t.at[e.Node] = e.Value.(*Progress), run.Now()
 	}
 	return nil
 }
 
 // End compares the last reported replicas, after some time without faults and without deliveries.
-func (g *together) End(run *lockstep.Run) *lockstep.Finding {
+func (t *together) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
-	for n := range g.conclusive.All() {
-		switch p := g.progress[n]; {
-		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm ||
-			time.Duration(g.at[n]-g.moved) < idle:
+	for n := range t.conclusive.All() {
+		switch p := t.progress[n]; {
+		case !run.Settled() || p == nil || time.Duration(t.at[n]-t.began) < calm ||
+			time.Duration(t.at[n]-t.moved) < idle:
 		case first == 0:
 			first = n
 		default:
-			g.checked = 1
-			if one := g.progress[first]; *one != *p {
+			t.checked = 1
+			if one := t.progress[first]; *one != *p {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),
 					Text: fmt.Sprintf("%s the replicas of the consumer at servers %d and %d differ: %s; %s",
-						g.since(run), first, n, one, p),
+						t.since(run), first, n, one, p),
 				}
 			}
 		}

@@ -13,21 +13,21 @@ import (
 // serverLog is the logger of a server. A recorded run keeps its lines.
 type serverLog struct{ node *bubble.Node }
 
-func (l serverLog) line(level, format string, values []any) {
-	l.node.Log(trace.LogServer, level, func() string { return fmt.Sprintf(format, values...) })
+func (s serverLog) line(level, format string, values []any) {
+	s.node.Log(trace.LogServer, level, func() string { return fmt.Sprintf(format, values...) })
 }
 
 // Noticef logs a line.
-func (l serverLog) Noticef(format string, v ...any) { l.line(bubble.Info, format, v) }
+func (s serverLog) Noticef(format string, v ...any) { s.line(bubble.Info, format, v) }
 
 // Warnf logs a line.
-func (l serverLog) Warnf(format string, v ...any) { l.line(bubble.Warn, format, v) }
+func (s serverLog) Warnf(format string, v ...any) { s.line(bubble.Warn, format, v) }
 
 // Fatalf logs a line, and does not end the process.
-func (l serverLog) Fatalf(format string, v ...any) { l.line(bubble.Error, format, v) }
+func (s serverLog) Fatalf(format string, v ...any) { s.line(bubble.Error, format, v) }
 
 // Errorf logs a line.
-func (l serverLog) Errorf(format string, v ...any) { l.line(bubble.Error, format, v) }
+func (s serverLog) Errorf(format string, v ...any) { s.line(bubble.Error, format, v) }
 
 // Debugf discards its message.
 func (serverLog) Debugf(string, ...any) {}

@@ -65,24 +65,24 @@ type Replica struct {
 }
 
 // String is the replica as text.
-func (c *Replica) String() string {
-	if !c.Exists {
+func (r *Replica) String() string {
+	if !r.Exists {
 		return "no stream"
 	}
 	h := fnv.New32a()
-	for _, m := range c.messages {
+	for _, m := range r.messages {
 		_, _ = fmt.Fprintln(h, m.Seq, m.Subject, m.Data)
 	}
-	return fmt.Sprintf("messages %d to %d, %d in all, hash %08x", c.First, c.Last, len(c.messages), h.Sum32())
+	return fmt.Sprintf("messages %d to %d, %d in all, hash %08x", r.First, r.Last, len(r.messages), h.Sum32())
 }
 
 // at is the message with a number, or none.
-func (c *Replica) at(seq uint64) (Message, bool) {
-	i, ok := slices.BinarySearchFunc(c.messages, seq, func(m Message, seq uint64) int { return int(m.Seq) - int(seq) })
+func (r *Replica) at(seq uint64) (Message, bool) {
+	i, ok := slices.BinarySearchFunc(r.messages, seq, func(m Message, seq uint64) int { return int(m.Seq) - int(seq) })
 	if !ok {
 		return Message{}, false
 	}
-	return c.messages[i], true
+	return r.messages[i], true
 }
 
 // Acknowledged is an acknowledged message.
@@ -232,37 +232,37 @@ type calmReplicas struct {
 }
 
 // event records an event.
-func (q *calmReplicas) event(run *lockstep.Run, e *lockstep.Event) {
-	q.take(run.Now(), run.Settling(), e)
+func (c *calmReplicas) event(run *lockstep.Run, e *lockstep.Event) {
+	c.take(run.Now(), run.Settling(), e)
 }
 
 // take does that. A pause may outlast the stage of faults, and clients may write to the end: a replica reported
 // earlier need not have later acknowledged messages.
-func (q *calmReplicas) take(now trace.Time, settling bool, e *lockstep.Event) {
-	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
-		q.began, q.conclusive, q.without = now, 0, 0
+func (c *calmReplicas) take(now trace.Time, settling bool, e *lockstep.Event) {
+	if settling && (c.began < 0 || e.Type == bubble.Thawed) {
+		c.began, c.conclusive, c.without = now, 0, 0
 	}
 	switch e.Type {
 	case EventAsked, EventAcknowledged:
-		q.wrote, q.conclusive = now, 0
+		c.wrote, c.conclusive = now, 0
 		if e.Type == EventAcknowledged {
-			q.without = 0
+			c.without = 0
 		}
 	case EventReplica:
-		q.replicas[e.Node] = e.Value.(*Replica)
-		q.without = q.without.Without(e.Node)
-		if q.began >= 0 && time.Duration(now-q.began) >= calm && !q.replicas[e.Node].Exists {
-			q.without = q.without.With(e.Node)
+		c.replicas[e.Node] = e.Value.(*Replica)
+		c.without = c.without.Without(e.Node)
+		if c.began >= 0 && time.Duration(now-c.began) >= calm && !c.replicas[e.Node].Exists {
+			c.without = c.without.With(e.Node)
 		}
-		if q.began >= 0 && time.Duration(now-q.began) >= calm && time.Duration(now-q.wrote) >= still {
-			q.conclusive = q.conclusive.With(e.Node)
+		if c.began >= 0 && time.Duration(now-c.began) >= calm && time.Duration(now-c.wrote) >= still {
+			c.conclusive = c.conclusive.With(e.Node)
 		}
 	}
 }
 
 // since describes the time since the last fault.
-func (q *calmReplicas) since(run *lockstep.Run) string {
-	return fmt.Sprintf("%v after the last fault", time.Duration(run.Now()-q.began).Round(time.Second))
+func (c *calmReplicas) since(run *lockstep.Run) string {
+	return fmt.Sprintf("%v after the last fault", time.Duration(run.Now()-c.began).Round(time.Second))
 }
 
 // durable records acknowledged messages.

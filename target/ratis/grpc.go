@@ -66,13 +66,13 @@ func newHTTP(calls *streams, methods map[string]func([]byte) (process.Packet, er
 }
 
 // Next reads a frame.
-func (d *httpDecoder) Next(data []byte) (p process.Packet, length int, err error) {
-	if length, begun, err := d.frames.Skip(data); err != nil || length > 0 || !begun {
+func (h *httpDecoder) Next(data []byte) (p process.Packet, length int, err error) {
+	if length, begun, err := h.frames.Skip(data); err != nil || length > 0 || !begun {
 		return p, length, atPort(err)
 	}
-	f, length, err := d.frames.Next(data)
+	f, length, err := h.frames.Next(data)
 	if err == nil && length > 0 {
-		p, err = d.frame(f)
+		p, err = h.frame(f)
 	}
 	return p, length, atPort(err)
 }
@@ -86,10 +86,10 @@ func atPort(err error) error {
 }
 
 // frame processes the content of a frame: the name of a stream's method, or messages.
-func (d *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
+func (h *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
 	for _, field := range f.Fields {
 		if method, ok := strings.CutPrefix(field.Value, service); ok && field.Name == ":path" {
-			d.calls.set(f.Stream, method)
+			h.calls.set(f.Stream, method)
 		}
 	}
 	if f.Type == http2.Data {
@@ -97,12 +97,12 @@ func (d *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
 		if err != nil {
 			return p, err
 		}
-		if p, err = d.data(f.Stream, content); err != nil {
+		if p, err = h.data(f.Stream, content); err != nil {
 			return p, err
 		}
 	}
 	if f.Ends() {
-		delete(d.rest, f.Stream)
+		delete(h.rest, f.Stream)
 	}
 	return p, nil
 }
@@ -111,12 +111,12 @@ func (d *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
 const messageHead = 5
 
 // data processes the part of a stream's messages in a frame.
-func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error) {
-	read := d.methods[d.calls.of(stream)]
+func (h *httpDecoder) data(stream uint32, content []byte) (process.Packet, error) {
+	read := h.methods[h.calls.of(stream)]
 	if read == nil {
 		return process.Packet{}, nil
 	}
-	rest := slices.Concat(d.rest[stream], content)
+	rest := slices.Concat(h.rest[stream], content)
 	var whole []process.Packet
 	for len(rest) >= messageHead {
 		length := binary.BigEndian.Uint32(rest[1:])
@@ -128,11 +128,11 @@ func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error
 		}
 		p, err := read(rest[messageHead:][:length])
 		if err != nil {
-			return p, fmt.Errorf("%s: %w", d.calls.of(stream), err)
+			return p, fmt.Errorf("%s: %w", h.calls.of(stream), err)
 		}
 		whole, rest = append(whole, p), rest[messageHead+length:]
 	}
-	d.rest[stream] = rest // a copy, not a slice of the input
+	h.rest[stream] = rest // a copy, not a slice of the input
 	if len(whole) == 0 {
 		return process.Packet{}, nil
 	}

@@ -257,24 +257,24 @@ type checker struct {
 }
 
 // Reset begins a new run.
-func (j *checker) Reset() { j.history, j.checked = history{answers: map[int]*Answer{}}, 0 }
+func (c *checker) Reset() { c.history, c.checked = history{answers: map[int]*Answer{}}, 0 }
 
 // Checked returns the number of runs that ended.
-func (j *checker) Checked() int { return j.checked }
+func (c *checker) Checked() int { return c.checked }
 
 // Event records an event.
-func (j *checker) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	j.note(e)
+func (c *checker) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	c.note(e)
 	return nil
 }
 
 // End checks the final state.
-func (j *checker) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || j.end == nil {
+func (c *checker) End(run *lockstep.Run) *lockstep.Finding {
+	if !run.Settled() || c.end == nil {
 		return nil
 	}
-	j.checked++
-	if text := j.find(&j.history); text != "" {
+	c.checked++
+	if text := c.find(&c.history); text != "" {
 		return &lockstep.Finding{Text: text}
 	}
 	return nil

@@ -102,27 +102,27 @@ func Tables(o TableOptions) (rows []published.Row) {
 const baselineSteps = 150
 
 // plan returns the campaign of a row.
-func (o TableOptions) plan(how, transport string, isolations int) lockstep.Plan {
+func (t TableOptions) plan(how, transport string, isolations int) lockstep.Plan {
 	c := Cluster{
-		Version:      o.Version,
+		Version:      t.Version,
 		Transport:    transport,
-		Warm:         !o.Cold,
-		StartTimeout: o.StartTimeout,
-		Within:       o.Within,
-		Each:         o.Each,
+		Warm:         !t.Cold,
+		StartTimeout: t.StartTimeout,
+		Within:       t.Within,
+		Each:         t.Each,
 	}
 	uniform := strategy.Uniform{Period: 2, Rounds: 8, Isolations: isolations, Sampler: strategy.Paper}
 	switch how {
 	case "light":
-		c.Swallow = o.Swallow && transport == netty
+		c.Swallow = t.Swallow && transport == netty
 	case "held":
 		c.Control, c.Stall, c.Requests = byTime, true, 3
 	case "killed":
 		c.Control, c.Requests, uniform.By = byTime, 3, strategy.ByCrash
 	case "baseline":
-		c.Control, c.Swallow = byMessage, o.Swallow && transport == netty
+		c.Control, c.Swallow = byMessage, t.Swallow && transport == netty
 	}
-	return lockstep.Plan{System: c, Strategy: uniform, Settle: Settle, Workers: 1, Seed: o.Seed, Scratch: o.Scratch}
+	return lockstep.Plan{System: c, Strategy: uniform, Settle: Settle, Workers: 1, Seed: t.Seed, Scratch: t.Scratch}
 }
 
 // tally counts the runs that violate each property: a run may violate several.
@@ -136,11 +136,11 @@ type tally struct {
 func (*tally) New(lockstep.Info) lockstep.Watcher { return &tallying{} }
 
 // Collect counts a run.
-func (o *tally) Collect(_ int, noted any) {
+func (t *tally) Collect(_ int, noted any) {
 	violated, _ := noted.([5]bool)
 	for i, v := range violated {
 		if v {
-			o.counts[i]++
+			t.counts[i]++
 		}
 	}
 }
@@ -148,24 +148,24 @@ func (o *tally) Collect(_ int, noted any) {
 type tallying struct{ history }
 
 // Reset begins a new run.
-func (w *tallying) Reset() { w.history = history{answers: map[int]*Answer{}} }
+func (t *tallying) Reset() { t.history = history{answers: map[int]*Answer{}} }
 
 // Observe records the reported events.
-func (w *tallying) Observe(run *lockstep.Run) {
+func (t *tallying) Observe(run *lockstep.Run) {
 	events := run.Events()
 	for i := range events {
-		w.note(&events[i])
+		t.note(&events[i])
 	}
 }
 
 // Noted returns the violated properties, or nothing if the run did not reach its end.
-func (w *tallying) Noted() any {
-	if w.end == nil {
+func (t *tallying) Noted() any {
+	if t.end == nil {
 		return nil
 	}
 	var violated [5]bool
 	for i, find := range []func(*history) string{leaderless, disagreeing, unanswered, conflicting, breaking} {
-		violated[i] = find(&w.history) != ""
+		violated[i] = find(&t.history) != ""
 	}
 	return violated
 }

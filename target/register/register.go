@@ -54,7 +54,7 @@ var readModes = []string{"local", "leader", "quorum"}
 func (ReadMode) Words() []string { return readModes }
 
 // String is the text of the mode.
-func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
+func (r ReadMode) String() string { return option.Word(readModes, int(r)) }
 
 // Op is a client's operation.
 type Op struct {

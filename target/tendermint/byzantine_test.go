@@ -130,13 +130,13 @@ type proofMonitor struct {
 	sent *int
 }
 
-func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+func (p proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	for i := range run.Sent() {
 		if run.Body(run.Sent()[i].ID).(*Message).Kind == Proof {
-			*m.sent++
+			*p.sent++
 		}
 	}
-	return m.Monitor.Step(run)
+	return p.Monitor.Step(run)
 }
 
 // Validators send evidence about a Byzantine validator's double signatures to the others, and it ends up in a block.

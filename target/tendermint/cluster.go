@@ -65,7 +65,7 @@ var lossModes = []string{"reconnect", "silent"}
 func (LossMode) Words() []string { return lossModes }
 
 // String is the text of the mode.
-func (m LossMode) String() string { return option.Word(lossModes, int(m)) }
+func (l LossMode) String() string { return option.Word(lossModes, int(l)) }
 
 // OrderMode selects the order in which validators process messages.
 type OrderMode uint8
@@ -84,7 +84,7 @@ var orderModes = []string{"channel", "free"}
 func (OrderMode) Words() []string { return orderModes }
 
 // String is the text of the mode.
-func (m OrderMode) String() string { return option.Word(orderModes, int(m)) }
+func (o OrderMode) String() string { return option.Word(orderModes, int(o)) }
 
 type duration = time.Duration
 

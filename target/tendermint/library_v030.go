@@ -225,7 +225,7 @@ func (m *memDB) ReverseIterator(start, end []byte) (kvIterator, error) {
 type kvIterator struct{ dbm.Iterator }
 
 // Close closes the iterator.
-func (it kvIterator) Close() error { it.Iterator.Close(); return nil }
+func (k kvIterator) Close() error { k.Iterator.Close(); return nil }
 
 // oldDB adapts the adapter's database to the library's interface.
 type oldDB struct{ database }
@@ -237,29 +237,29 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func (d oldDB) Get(key []byte) []byte     { return must(d.database.Get(key)) }
-func (d oldDB) Has(key []byte) bool       { return must(d.database.Has(key)) }
-func (d oldDB) Set(key, value []byte)     { must(0, d.database.Set(key, append([]byte{}, value...))) }
-func (d oldDB) SetSync(key, value []byte) { d.Set(key, value) }
-func (d oldDB) Delete(key []byte)         { must(0, d.database.Delete(key)) }
-func (d oldDB) DeleteSync(key []byte)     { d.Delete(key) }
-func (d oldDB) Iterator(start, end []byte) dbm.Iterator {
-	return must(d.database.Iterator(start, end)).Iterator
+func (o oldDB) Get(key []byte) []byte     { return must(o.database.Get(key)) }
+func (o oldDB) Has(key []byte) bool       { return must(o.database.Has(key)) }
+func (o oldDB) Set(key, value []byte)     { must(0, o.database.Set(key, append([]byte{}, value...))) }
+func (o oldDB) SetSync(key, value []byte) { o.Set(key, value) }
+func (o oldDB) Delete(key []byte)         { must(0, o.database.Delete(key)) }
+func (o oldDB) DeleteSync(key []byte)     { o.Delete(key) }
+func (o oldDB) Iterator(start, end []byte) dbm.Iterator {
+	return must(o.database.Iterator(start, end)).Iterator
 }
-func (d oldDB) ReverseIterator(start, end []byte) dbm.Iterator {
-	return must(d.database.ReverseIterator(start, end)).Iterator
+func (o oldDB) ReverseIterator(start, end []byte) dbm.Iterator {
+	return must(o.database.ReverseIterator(start, end)).Iterator
 }
-func (d oldDB) NewBatch() dbm.Batch { return oldBatch{d.database.NewBatch()} }
+func (o oldDB) NewBatch() dbm.Batch { return oldBatch{o.database.NewBatch()} }
 func (oldDB) Close()                {}
 func (oldDB) Print()                {}
 
 // oldBatch adapts the adapter's batch to the library's interface.
 type oldBatch struct{ *batch }
 
-func (b oldBatch) Set(key, value []byte) { must(0, b.batch.Set(key, append([]byte{}, value...))) }
-func (b oldBatch) Delete(key []byte)     { must(0, b.batch.Delete(key)) }
-func (b oldBatch) Write()                { must(0, b.batch.Write()) }
-func (b oldBatch) WriteSync()            { b.Write() }
+func (o oldBatch) Set(key, value []byte) { must(0, o.batch.Set(key, append([]byte{}, value...))) }
+func (o oldBatch) Delete(key []byte)     { must(0, o.batch.Delete(key)) }
+func (o oldBatch) Write()                { must(0, o.batch.Write()) }
+func (o oldBatch) WriteSync()            { o.Write() }
 
 // oldWAL adapts the adapter's log to the library's interface.
 type oldWAL struct{ *wal }

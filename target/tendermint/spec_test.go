@@ -260,9 +260,9 @@ type forgetfulMonitor struct {
 	forget func(*monitor)
 }
 
-func (m forgetfulMonitor) Step(run *lockstep.Run) *lockstep.Finding {
-	finding := m.monitor.Step(run)
-	m.forget(m.monitor)
+func (f forgetfulMonitor) Step(run *lockstep.Run) *lockstep.Finding {
+	finding := f.monitor.Step(run)
+	f.forget(f.monitor)
 	return finding
 }
 

@@ -140,27 +140,27 @@ type returns struct {
 }
 
 // Reset begins a new run.
-func (q *returns) Reset() { *q = returns{} }
+func (r *returns) Reset() { *r = returns{} }
 
 // Checked returns the number of runs in which all servers came back.
-func (q *returns) Checked() int { return q.checked }
+func (r *returns) Checked() int { return r.checked }
 
 // Event records that a client was finally dropped.
-func (q *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if d, ok := e.Value.(*Dropped); ok && run.Settling() && q.drop == nil {
-		q.drop = d
+func (r *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	if d, ok := e.Value.(*Dropped); ok && run.Settling() && r.drop == nil {
+		r.drop = d
 	}
 	return nil
 }
 
 // End checks the run.
-func (q *returns) End(run *lockstep.Run) *lockstep.Finding {
+func (r *returns) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || run.Up() != trace.AllNodes(run.Info().Nodes) {
 		return nil
 	}
-	q.checked++
-	if q.drop == nil {
+	r.checked++
+	if r.drop == nil {
 		return nil
 	}
-	return &lockstep.Finding{Text: "after all servers came back, " + q.drop.String()}
+	return &lockstep.Finding{Text: "after all servers came back, " + r.drop.String()}
 }

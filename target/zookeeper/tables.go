@@ -60,11 +60,11 @@ func Tables(o TableOptions) (rows []published.Row) {
 }
 
 // cluster returns the servers of a row.
-func (o TableOptions) cluster(harness string) Cluster {
+func (t TableOptions) cluster(harness string) Cluster {
 	return Cluster{
-		Version:      o.Version,
+		Version:      t.Version,
 		Harness:      harness,
-		Warm:         !o.Cold,
+		Warm:         !t.Cold,
 		Steps:        3,
 		Requests:     2,
 		StartTimeout: 5 * time.Minute,
@@ -73,7 +73,7 @@ func (o TableOptions) cluster(harness string) Cluster {
 
 // new returns a row with its figures: the runs in which servers diverged, no order explained the state, or a client was
 // dropped.
-func (o TableOptions) new(table, name string, runs, diverged, sc, dropped int, c Cluster) published.Row {
+func (t TableOptions) new(table, name string, runs, diverged, sc, dropped int, c Cluster) published.Row {
 	r := published.Row{
 		Table: table,
 		Name:  name,
@@ -83,11 +83,11 @@ func (o TableOptions) new(table, name string, runs, diverged, sc, dropped int, c
 			{Name: "no order", Published: float64(sc)},
 			{Name: "client dropped", Published: float64(dropped)},
 		},
-		Plan:  lockstep.Plan{System: c, Spec: Properties, Settle: Settle, Workers: 1, Seed: o.Seed, Scratch: o.Scratch},
+		Plan:  lockstep.Plan{System: c, Spec: Properties, Settle: Settle, Workers: 1, Seed: t.Seed, Scratch: t.Scratch},
 		Count: violations,
 	}
-	if o.Model {
-		r.Plan.System, r.Plan.Workers = modelled{c, o.Late}, 0
+	if t.Model {
+		r.Plan.System, r.Plan.Workers = modelled{c, t.Late}, 0
 	}
 	return r
 }
@@ -96,19 +96,19 @@ func (o TableOptions) new(table, name string, runs, diverged, sc, dropped int, c
 var violations = published.Violations("equal-data", "sequential-consistency", "client-comes-back")
 
 // row returns a row with isolations. A random harness has 3 steps with 2 requests for 4 isolations, and 5 with 4 for 6.
-func (o TableOptions) row(table, harness string, isolations, runs, diverged, sc, dropped int) published.Row {
-	c := o.cluster(harness)
+func (t TableOptions) row(table, harness string, isolations, runs, diverged, sc, dropped int) published.Row {
+	c := t.cluster(harness)
 	if harness == "random" && isolations == 6 {
 		c.Steps, c.Requests = 5, 4
 	}
-	r := o.new(table, fmt.Sprint(harness, ":", isolations), runs, diverged, sc, dropped, c)
-	if o.Phases > 0 {
-		isolations = min(isolations, 3*o.Phases)
+	r := t.new(table, fmt.Sprint(harness, ":", isolations), runs, diverged, sc, dropped, c)
+	if t.Phases > 0 {
+		isolations = min(isolations, 3*t.Phases)
 	}
 	r.Plan.Strategy = strategy.Uniform{
 		Period:     2,
 		Rounds:     2 * c.steps(),
-		Phases:     min(o.Phases, c.steps()),
+		Phases:     min(t.Phases, c.steps()),
 		Isolations: isolations,
 		By:         strategy.ByRestart,
 		Sampler:    strategy.Paper,
@@ -117,10 +117,10 @@ func (o TableOptions) row(table, harness string, isolations, runs, diverged, sc,
 }
 
 // baseline returns the row of random crashes and restarts.
-func (o TableOptions) baseline(table, harness string, runs, diverged, sc, dropped int) published.Row {
-	c := o.cluster(harness)
+func (t TableOptions) baseline(table, harness string, runs, diverged, sc, dropped int) published.Row {
+	c := t.cluster(harness)
 	c.Free = true
-	r := o.new(table, harness+":baseline", runs, diverged, sc, dropped, c)
+	r := t.new(table, harness+":baseline", runs, diverged, sc, dropped, c)
 	r.Plan.Scenario, r.Plan.Strategy = Baseline(), strategy.DefaultWalk
 	return r
 }

@@ -35,40 +35,40 @@ func Edge(seed uint64) string {
 	return (&wild{rng: rand.New(rand.NewPCG(seed, 0x65646765)), edge: true}).program()
 }
 
-func (g *wild) program() string {
-	g.header()
-	g.actions()
-	g.init()
-	common := g.cut()
+func (w *wild) program() string {
+	w.header()
+	w.actions()
+	w.init()
+	common := w.cut()
 	rules := map[string]string{}
-	for _, m := range g.msgs {
-		g.messageRule(m)
-		if g.chance(25) {
-			g.messageRule(m)
+	for _, m := range w.msgs {
+		w.messageRule(m)
+		if w.chance(25) {
+			w.messageRule(m)
 		}
-		rules[m.name] = g.cut()
+		rules[m.name] = w.cut()
 	}
-	for r := range g.rounds {
-		if g.chance(45) {
-			g.roundTimeout(r)
+	for r := range w.rounds {
+		if w.chance(45) {
+			w.roundTimeout(r)
 		}
-		if g.chance(10) {
-			g.roundTimeout(r)
+		if w.chance(10) {
+			w.roundTimeout(r)
 		}
 	}
-	if g.edge || g.chance(45) {
-		g.plainTimeout()
+	if w.edge || w.chance(45) {
+		w.plainTimeout()
 	}
-	if g.chance(15) {
-		g.plainTimeout()
+	if w.chance(15) {
+		w.plainTimeout()
 	}
-	g.properties()
-	rest := g.cut()
+	w.properties()
+	rest := w.cut()
 	// Rules on messages that no node sends would be refused.
 	out := common
 	for again := true; again; {
 		again = false
-		for _, m := range g.msgs {
+		for _, m := range w.msgs {
 			if rules[m.name] != "" && strings.Contains(out+rest, "send "+m.name+"(") {
 				out += rules[m.name]
 				rules[m.name], again = "", true
@@ -116,217 +116,217 @@ func Values(seed uint64) string {
 }
 
 // cut takes what has been written so far.
-func (g *wild) cut() string {
-	text := g.b.String()
-	g.b.Reset()
+func (w *wild) cut() string {
+	text := w.b.String()
+	w.b.Reset()
 	return text
 }
 
-func (g *wild) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
+func (w *wild) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
-func (g *wild) pick(options ...string) string { return options[g.rng.IntN(len(options))] }
+func (w *wild) pick(options ...string) string { return options[w.rng.IntN(len(options))] }
 
-func (g *wild) chance(percent int) bool { return g.rng.IntN(100) < percent }
+func (w *wild) chance(percent int) bool { return w.rng.IntN(100) < percent }
 
-func (g *wild) header() {
-	g.line("protocol Wild(n = %s, f = 1)", g.pick("2", "2", "3"))
-	for r := range 1 + g.rng.IntN(3) {
-		g.rounds = append(g.rounds, fmt.Sprintf("R%d", r))
-		g.msgs = append(g.msgs, message{fmt.Sprintf("M%d", r), r})
-		if g.chance(15) {
-			g.msgs = append(g.msgs, message{fmt.Sprintf("N%d", r), r}) // a round shared by two messages
+func (w *wild) header() {
+	w.line("protocol Wild(n = %s, f = 1)", w.pick("2", "2", "3"))
+	for r := range 1 + w.rng.IntN(3) {
+		w.rounds = append(w.rounds, fmt.Sprintf("R%d", r))
+		w.msgs = append(w.msgs, message{fmt.Sprintf("M%d", r), r})
+		if w.chance(15) {
+			w.msgs = append(w.msgs, message{fmt.Sprintf("N%d", r), r}) // a round shared by two messages
 		}
 	}
-	for _, m := range g.msgs {
-		g.line("message %s { k: int, v: int, who: set<node> } tag (k, %s)", m.name, g.rounds[m.round])
+	for _, m := range w.msgs {
+		w.line("message %s { k: int, v: int, who: set<node> } tag (k, %s)", m.name, w.rounds[m.round])
 	}
-	g.line("rounds %s", strings.Join(g.rounds, " < "))
-	if g.chance(60) {
-		g.line("phase k")
+	w.line("rounds %s", strings.Join(w.rounds, " < "))
+	if w.chance(60) {
+		w.line("phase k")
 	}
-	g.first = []int{1, 1, 1, 0, -2, 5}[g.rng.IntN(6)]
-	g.light = g.chance(5)
+	w.first = []int{1, 1, 1, 0, -2, 5}[w.rng.IntN(6)]
+	w.light = w.chance(5)
 	more := ""
-	if g.light {
+	if w.light {
 		more = "\n\tlit: bool = false"
 	}
-	if g.chance(4) { // names that the lock-step form would take
-		g.line("record DueM0 { x: int }")
+	if w.chance(4) { // names that the lock-step form would take
+		w.line("record DueM0 { x: int }")
 		more += "\n\tdue_M0: int = 0"
 	}
-	g.line("state {\n\tk: int = %d\n\ta: %s = %s\n\tb: bool = false\n\twho: set<node>\n\tfar: set<int>\n\tlog: seq<int>\n\topt: int?%s\n}", g.first,
-		g.pick("int", "int", "int(0..40000)", "int(-1..2)"), g.pick("0", "1", "choose({0, 1})"), more)
-	g.line("output int")
-	g.line("fun next(x: int): int = (x + 1) %% 3")
+	w.line("state {\n\tk: int = %d\n\ta: %s = %s\n\tb: bool = false\n\twho: set<node>\n\tfar: set<int>\n\tlog: seq<int>\n\topt: int?%s\n}", w.first,
+		w.pick("int", "int", "int(0..40000)", "int(-1..2)"), w.pick("0", "1", "choose({0, 1})"), more)
+	w.line("output int")
+	w.line("fun next(x: int): int = (x + 1) %% 3")
 }
 
 // actions may be called from anywhere, with a phase and a set of nodes.
-func (g *wild) actions() {
-	g.line("action move(there: int, whom: set<node>) {")
-	if g.chance(94) {
-		g.line("\tk := there")
+func (w *wild) actions() {
+	w.line("action move(there: int, whom: set<node>) {")
+	if w.chance(94) {
+		w.line("\tk := there")
 	}
-	g.send("\t", 0, g.pick("k", "k", "k", "there"), "whom")
-	g.line("}")
-	g.line("action note(x: int) {\n\t%s\n}", g.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []",
+	w.send("\t", 0, w.pick("k", "k", "k", "there"), "whom")
+	w.line("}")
+	w.line("action note(x: int) {\n\t%s\n}", w.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []",
 		"opt := some(x)", "output x"))
-	g.line("action bump() {\n\t%s\n}", g.pick("k := k + 1", "a := next(a)"))
-	g.line("action tell(x: int, whom: node) {")
-	g.sendValue("\t", len(g.rounds)-1, "k", "x", "whom")
-	g.line("}")
-	g.line("action peek() {\n\ta := len(received(%s)) %% 3\n}", g.msgs[g.rng.IntN(len(g.msgs))].name)
+	w.line("action bump() {\n\t%s\n}", w.pick("k := k + 1", "a := next(a)"))
+	w.line("action tell(x: int, whom: node) {")
+	w.sendValue("\t", len(w.rounds)-1, "k", "x", "whom")
+	w.line("}")
+	w.line("action peek() {\n\ta := len(received(%s)) %% 3\n}", w.msgs[w.rng.IntN(len(w.msgs))].name)
 }
 
-func (g *wild) init() {
-	g.line("init {")
-	if g.chance(20) {
-		g.line("\tif self == node(1) {")
-		g.send("\t\t", 0, "k", "all")
-		g.line("\t}")
+func (w *wild) init() {
+	w.line("init {")
+	if w.chance(20) {
+		w.line("\tif self == node(1) {")
+		w.send("\t\t", 0, "k", "all")
+		w.line("\t}")
 	} else {
-		g.send("\t", 0, g.pick("k", "k", "k", "k", "k", "k", "k + 1"), g.receivers(""))
+		w.send("\t", 0, w.pick("k", "k", "k", "k", "k", "k", "k + 1"), w.receivers(""))
 	}
-	g.line("}")
+	w.line("}")
 }
 
 // receivers is a set of nodes or a node; m is an expression for a message, or "".
-func (g *wild) receivers(m string) string {
+func (w *wild) receivers(m string) string {
 	options := []string{"all", "all", "all", "others", "who", "node(1)", "{}", "who - {self}", "choose(all)"}
 	if m != "" {
 		options = append(options, m+".from", m+".who")
 	}
-	r := options[g.rng.IntN(len(options))]
+	r := options[w.rng.IntN(len(options))]
 	if r == "{}" {
 		return "all - all"
 	}
 	return r
 }
 
-func (g *wild) send(indent string, round int, phase, to string) {
-	g.sendValue(indent, round, phase, g.pick("a", "a", "k", "next(a)", "len(far)"), to)
+func (w *wild) send(indent string, round int, phase, to string) {
+	w.sendValue(indent, round, phase, w.pick("a", "a", "k", "next(a)", "len(far)"), to)
 }
 
-func (g *wild) sendValue(indent string, round int, phase, value, to string) {
+func (w *wild) sendValue(indent string, round int, phase, value, to string) {
 	var in []message
-	for _, m := range g.msgs {
+	for _, m := range w.msgs {
 		if m.round == round {
 			in = append(in, m)
 		}
 	}
-	m := in[g.rng.IntN(len(in))]
-	g.line("%ssend %s(%s, %s, who) to %s", indent, m.name, phase, value, to)
+	m := in[w.rng.IntN(len(in))]
+	w.line("%ssend %s(%s, %s, who) to %s", indent, m.name, phase, value, to)
 }
 
-func (g *wild) messageRule(m message) {
-	timely := g.pick(" and timely", " and timely", "", "")
-	if g.chance(50) {
-		guard := g.pick("m.k == k", "m.k >= k", "m.k > k", "m.k == k and m.v >= a", "m.v >= a", "m.k <= k + 1")
-		g.line("upon %s m with %s%s do {", m.name, guard, timely)
-		g.body(m.round, "m", true)
+func (w *wild) messageRule(m message) {
+	timely := w.pick(" and timely", " and timely", "", "")
+	if w.chance(50) {
+		guard := w.pick("m.k == k", "m.k >= k", "m.k > k", "m.k == k and m.v >= a", "m.v >= a", "m.k <= k + 1")
+		w.line("upon %s m with %s%s do {", m.name, guard, timely)
+		w.body(m.round, "m", true)
 		return
 	}
-	times := g.pick("times > n / 2", "times >= 1", "times all", "times >= n - f", "same (.v) times > n / 2", "times >= a",
+	times := w.pick("times > n / 2", "times >= 1", "times all", "times >= n - f", "same (.v) times > n / 2", "times >= a",
 		"same (.v, .from) times >= 1", "times > len(far)")
-	g.line("upon %s ms with %s%s %s do {", m.name, g.pick(".k == k", ".k >= k", ".k > k"), timely, times)
-	g.body(m.round, "first(ms)", true)
+	w.line("upon %s ms with %s%s %s do {", m.name, w.pick(".k == k", ".k >= k", ".k > k"), timely, times)
+	w.body(m.round, "first(ms)", true)
 }
 
-func (g *wild) roundTimeout(round int) {
+func (w *wild) roundTimeout(round int) {
 	bind := "ms "
-	for i, m := range g.msgs {
-		for _, o := range g.msgs[:i] {
+	for i, m := range w.msgs {
+		for _, o := range w.msgs[:i] {
 			if o.round == round && m.round == round {
 				bind = ""
 			}
 		}
 	}
 	guard := ""
-	if g.chance(30) {
-		guard = "with " + g.test() + " "
-		if bind != "" && g.chance(40) {
+	if w.chance(30) {
+		guard = "with " + w.test() + " "
+		if bind != "" && w.chance(40) {
 			guard = "with len(ms) < n "
 		}
 	}
-	g.line("upon timeout in (%s, R%d) %s%sdo {", g.pick("k", "k", "k", "k + 1"), round, bind, guard)
-	g.body(round, "", false)
+	w.line("upon timeout in (%s, R%d) %s%sdo {", w.pick("k", "k", "k", "k + 1"), round, bind, guard)
+	w.body(round, "", false)
 }
 
-func (g *wild) plainTimeout() {
-	g.line("upon timeout %sdo {", g.pick("", "with b ", "with a < 2 ", "with self == node(1) "))
-	if g.light {
-		g.line("\tlit := true\n\tmove(k + 1, all)\n}")
+func (w *wild) plainTimeout() {
+	w.line("upon timeout %sdo {", w.pick("", "with b ", "with a < 2 ", "with self == node(1) "))
+	if w.light {
+		w.line("\tlit := true\n\tmove(k + 1, all)\n}")
 		return
 	}
-	if g.chance(60) {
-		g.line("\tif %s {", g.test())
-		g.line("\t\tk := k + 1")
-		if g.chance(40) {
-			g.change("\t\t", "")
+	if w.chance(60) {
+		w.line("\tif %s {", w.test())
+		w.line("\t\tk := k + 1")
+		if w.chance(40) {
+			w.change("\t\t", "")
 		}
-		g.send("\t\t", g.rng.IntN(len(g.rounds)), "k", g.receivers(""))
-		g.line("\t}\n}")
+		w.send("\t\t", w.rng.IntN(len(w.rounds)), "k", w.receivers(""))
+		w.line("\t}\n}")
 		return
 	}
-	if g.chance(25) {
-		g.change("\t", "")
+	if w.chance(25) {
+		w.change("\t", "")
 	}
 	switch {
-	case g.chance(70):
-		g.line("\tmove(k + 1, %s)", g.pick("all", "others", "who", "all - all"))
-	case g.chance(50):
-		g.send("\t", g.rng.IntN(len(g.rounds)), "k + 1", g.receivers(""))
+	case w.chance(70):
+		w.line("\tmove(k + 1, %s)", w.pick("all", "others", "who", "all - all"))
+	case w.chance(50):
+		w.send("\t", w.rng.IntN(len(w.rounds)), "k + 1", w.receivers(""))
 	}
-	if g.chance(8) {
-		g.line("\tpeek()")
+	if w.chance(8) {
+		w.line("\tpeek()")
 	}
-	g.line("}")
+	w.line("}")
 }
 
 // body makes an action of a round: changes, perhaps loops and an output, and a way out.
-func (g *wild) body(round int, m string, mailbox bool) {
-	if g.light {
-		g.line("\tlit := false")
+func (w *wild) body(round int, m string, mailbox bool) {
+	if w.light {
+		w.line("\tlit := false")
 	}
-	for range 1 + g.rng.IntN(2) {
-		g.change("\t", m)
+	for range 1 + w.rng.IntN(2) {
+		w.change("\t", m)
 	}
-	if mailbox && g.chance(8) {
-		g.line("\tpeek()")
+	if mailbox && w.chance(8) {
+		w.line("\tpeek()")
 	}
-	if mailbox && g.chance(5) {
-		g.line("\tlet seen = received(%s)\n\ta := len(seen) %% 3", g.msgs[g.rng.IntN(len(g.msgs))].name)
+	if mailbox && w.chance(5) {
+		w.line("\tlet seen = received(%s)\n\ta := len(seen) %% 3", w.msgs[w.rng.IntN(len(w.msgs))].name)
 	}
-	if g.chance(25) || g.edge && g.chance(50) {
-		g.line("\toutput %s", g.pick("a", "len(log)"))
-		if g.chance(40) {
-			g.change("\t", m)
+	if w.chance(25) || w.edge && w.chance(50) {
+		w.line("\toutput %s", w.pick("a", "len(log)"))
+		if w.chance(40) {
+			w.change("\t", m)
 		}
 	}
-	if g.chance(30) {
-		g.line("\tif %s {", g.test())
-		g.leave("\t\t", round, m)
-		g.line("\t} else {")
-		g.leave("\t\t", round, m)
-		g.line("\t}")
+	if w.chance(30) {
+		w.line("\tif %s {", w.test())
+		w.leave("\t\t", round, m)
+		w.line("\t} else {")
+		w.leave("\t\t", round, m)
+		w.line("\t}")
 	} else {
-		g.leave("\t", round, m)
+		w.leave("\t", round, m)
 	}
-	if g.chance(2) {
-		g.change("\t", m) // after the send
+	if w.chance(2) {
+		w.change("\t", m) // after the send
 	}
-	if g.chance(1) {
-		g.line("\toutput a")
+	if w.chance(1) {
+		w.line("\toutput a")
 	}
-	g.line("}")
+	w.line("}")
 }
 
-func (g *wild) test() string {
-	return g.pick("b", "a == 1", "len(log) > 1", "opt != none", "(exists p in who: p != self)", "self == node(1)", "k > 2",
+func (w *wild) test() string {
+	return w.pick("b", "a == 1", "len(log) > 1", "opt != none", "(exists p in who: p != self)", "self == node(1)", "k > 2",
 		"100 in far")
 }
 
 // change makes one assignment, in a loop or not.
-func (g *wild) change(indent, m string) {
+func (w *wild) change(indent, m string) {
 	options := []string{"a := next(a)", "a := choose({0, 2})", "b := not b", "who := who + {self}",
 		"who := who - {node(1)}",
 		"opt := some(a)", "opt := none", "log := if len(log) < 2 then log + [a] else []", "far := far + {100, a}",
@@ -336,123 +336,123 @@ func (g *wild) change(indent, m string) {
 		options = append(options, "a := "+m+".v % 3", "who := "+m+".who + {"+m+".from}", "b := "+m+".v > a", "k := "+m+".k",
 			"k := "+m+".k", "k := "+m+".k")
 	}
-	if g.edge && g.chance(60) {
+	if w.edge && w.chance(60) {
 		options = []string{"a := 40000", "a := 40000 + a % 2", "b := a > 30000", "far := far + {356}", "far := far + {100}",
 			"b := 100 in far", "b := 356 in far", "far := far + {100, 356}", "b := 356 in {100, a}",
 			"a := (2147483646 + a) % 3", "a := 2147483645 + a - 2147483645", "a := -2147483647 - a + 2147483647", "a := next(a)"}
 	}
-	text := options[g.rng.IntN(len(options))]
+	text := options[w.rng.IntN(len(options))]
 	switch {
-	case g.chance(5):
-		g.loops++
-		g.line("%sfor z%d in who {\n%s\tbump()\n%s}", indent, g.loops, indent, indent)
-	case g.chance(20):
-		g.line("%sif %s {\n%s\t%s\n%s}", indent, g.test(), indent, text, indent)
-	case g.chance(12):
-		g.loops++
-		g.line("%sfor x%d in %s {\n%s\t%s\n%s}", indent, g.loops, g.pick("who", "all", "[1, 1]"), indent, text, indent)
+	case w.chance(5):
+		w.loops++
+		w.line("%sfor z%d in who {\n%s\tbump()\n%s}", indent, w.loops, indent, indent)
+	case w.chance(20):
+		w.line("%sif %s {\n%s\t%s\n%s}", indent, w.test(), indent, text, indent)
+	case w.chance(12):
+		w.loops++
+		w.line("%sfor x%d in %s {\n%s\t%s\n%s}", indent, w.loops, w.pick("who", "all", "[1, 1]"), indent, text, indent)
 	default:
-		g.line("%s%s", indent, text)
+		w.line("%s%s", indent, text)
 	}
 }
 
 // leave ends an action: on to a later round, to another phase, in a loop, or nowhere.
-func (g *wild) leave(indent string, round int, m string) {
+func (w *wild) leave(indent string, round int, m string) {
 	later := round + 1
-	if later < len(g.rounds) {
-		later += g.rng.IntN(len(g.rounds) - later)
+	if later < len(w.rounds) {
+		later += w.rng.IntN(len(w.rounds) - later)
 	}
 	switch {
-	case later < len(g.rounds) && g.chance(55):
-		if g.chance(20) {
-			g.sendLoop(indent, later)
+	case later < len(w.rounds) && w.chance(55):
+		if w.chance(20) {
+			w.sendLoop(indent, later)
 			return
 		}
-		if g.chance(6) {
-			g.countingLoop(indent, later)
+		if w.chance(6) {
+			w.countingLoop(indent, later)
 			return
 		}
-		g.send(indent, later, "k", g.receivers(m))
-		if g.chance(10) && later+1 < len(g.rounds) {
-			g.send(indent, later+1, "k", g.receivers(m)) // two sends
+		w.send(indent, later, "k", w.receivers(m))
+		if w.chance(10) && later+1 < len(w.rounds) {
+			w.send(indent, later+1, "k", w.receivers(m)) // two sends
 		}
-	case g.chance(12): // into the middle of another phase
-		g.line("%sk := k + %s", indent, g.pick("1", "2"))
-		g.send(indent, g.rng.IntN(len(g.rounds)), "k", g.receivers(m))
-	case g.chance(70):
-		g.line("%smove(k + %s, %s)", indent, g.pick("1", "1", "1", "2"), g.pick("all", "all", "others", "who"))
-	case g.chance(20):
-		g.line("%sk := k + 1", indent)
+	case w.chance(12): // into the middle of another phase
+		w.line("%sk := k + %s", indent, w.pick("1", "2"))
+		w.send(indent, w.rng.IntN(len(w.rounds)), "k", w.receivers(m))
+	case w.chance(70):
+		w.line("%smove(k + %s, %s)", indent, w.pick("1", "1", "1", "2"), w.pick("all", "all", "others", "who"))
+	case w.chance(20):
+		w.line("%sk := k + 1", indent)
 	}
 }
 
 // sendLoop sends to one node after the other, perhaps through an action, perhaps in a loop around the loop.
-func (g *wild) sendLoop(indent string, round int) {
-	g.loops++
-	x, y := fmt.Sprintf("p%d", g.loops), ""
-	if g.chance(30) {
-		set := g.pick("all", "[1, 1]", "who")
-		y = fmt.Sprintf("y%d", g.loops)
-		g.line("%sfor %s in %s {", indent, y, set)
-		defer g.line("%s}", indent) // a loop around the loop
+func (w *wild) sendLoop(indent string, round int) {
+	w.loops++
+	x, y := fmt.Sprintf("p%d", w.loops), ""
+	if w.chance(30) {
+		set := w.pick("all", "[1, 1]", "who")
+		y = fmt.Sprintf("y%d", w.loops)
+		w.line("%sfor %s in %s {", indent, y, set)
+		defer w.line("%s}", indent) // a loop around the loop
 		if set == "[1, 1]" {
 			y = ""
 		}
 	}
-	g.line("%sfor %s in %s {", indent, x, g.pick("all", "who", "[node(1), self]"))
-	if g.chance(15) {
-		g.line("%s\tbump()", indent)
+	w.line("%sfor %s in %s {", indent, x, w.pick("all", "who", "[node(1), self]"))
+	if w.chance(15) {
+		w.line("%s\tbump()", indent)
 	}
 	switch {
-	case y != "" && g.chance(30):
-		g.send(indent+"\t", round, "k", y)
-	case g.chance(20):
-		g.line("%s\ttell(a, %s)", indent, g.pick(x, "node(1)", "self"))
+	case y != "" && w.chance(30):
+		w.send(indent+"\t", round, "k", y)
+	case w.chance(20):
+		w.line("%s\ttell(a, %s)", indent, w.pick(x, "node(1)", "self"))
 	default:
-		g.send(indent+"\t", round, "k", g.pick(x, x, "others"))
+		w.send(indent+"\t", round, "k", w.pick(x, x, "others"))
 	}
-	g.line("%s}", indent)
+	w.line("%s}", indent)
 }
 
 // countingLoop moves the phase in a loop and sends only after more passes than proofs follow.
-func (g *wild) countingLoop(indent string, round int) {
-	g.loops++
-	g.line("%slet j%d = k", indent, g.loops)
-	g.line("%sfor z%d in %s {\n%s\t%s\n%s}", indent, g.loops, g.pick("[1, 1, 1]", "all"), indent,
-		g.pick("bump()", "k := k + 1"), indent)
-	g.line("%sif k > j%d + 2 {", indent, g.loops)
-	g.send(indent+"\t", round, g.pick("k", fmt.Sprintf("j%d", g.loops)), g.receivers(""))
-	g.line("%s}", indent)
+func (w *wild) countingLoop(indent string, round int) {
+	w.loops++
+	w.line("%slet j%d = k", indent, w.loops)
+	w.line("%sfor z%d in %s {\n%s\t%s\n%s}", indent, w.loops, w.pick("[1, 1, 1]", "all"), indent,
+		w.pick("bump()", "k := k + 1"), indent)
+	w.line("%sif k > j%d + 2 {", indent, w.loops)
+	w.send(indent+"\t", round, w.pick("k", fmt.Sprintf("j%d", w.loops)), w.receivers(""))
+	w.line("%s}", indent)
 }
 
-func (g *wild) properties() {
-	if g.light {
-		g.line("network %s\nproperty Dark: forall p in all: not p.lit", g.pick("reliable", "own"))
+func (w *wild) properties() {
+	if w.light {
+		w.line("network %s\nproperty Dark: forall p in all: not p.lit", w.pick("reliable", "own"))
 	} else {
-		g.line("network %s", g.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
+		w.line("network %s", w.pick("any", "any", "reliable", "atleast(n - f)", "kernel", "mutual", "own"))
 	}
-	if g.edge {
-		g.line("property Large: forall p in all: %s", g.pick("p.a < 40001", "p.a < 40000", "p.a >= 0", "p.b or p.a >= 0"))
-		g.line("property Once: on output v: self.output == none or self.output == some(v)")
-		g.line("test small { phases = 2; timeouts = free }")
+	if w.edge {
+		w.line("property Large: forall p in all: %s", w.pick("p.a < 40001", "p.a < 40000", "p.a >= 0", "p.b or p.a >= 0"))
+		w.line("property Once: on output v: self.output == none or self.output == some(v)")
+		w.line("test small { phases = 2; timeouts = free }")
 		return
 	}
-	g.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
-	if g.chance(40) {
-		g.line("property Few: forall p in all: %s", g.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2",
+	w.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
+	if w.chance(40) {
+		w.line("property Few: forall p in all: %s", w.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2",
 			"p.far == {}"))
 	}
-	if g.chance(50) {
-		g.line("property Quiet: forall p in all: p.output == none")
+	if w.chance(50) {
+		w.line("property Quiet: forall p in all: p.output == none")
 	}
-	if g.chance(40) {
-		g.line("property Once: on output v: self.output == none or self.output == some(v)")
+	if w.chance(40) {
+		w.line("property Once: on output v: self.output == none or self.output == some(v)")
 	}
-	if g.chance(40) {
-		g.line("property Same: on output v: v == self.a or v == len(self.log)")
+	if w.chance(40) {
+		w.line("property Same: on output v: v == self.a or v == len(self.log)")
 	}
-	if g.chance(30) {
-		g.line("property Agree: forall p, q in all: p.output == none or q.output == none or p.output == q.output")
+	if w.chance(30) {
+		w.line("property Agree: forall p, q in all: p.output == none or q.output == none or p.output == q.output")
 	}
-	g.line("test small { phases = 2; timeouts = free }")
+	w.line("test small { phases = 2; timeouts = free }")
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,13 +103,23 @@ func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag
 	return flags
 }
 
-// condition [module:PATH@VERSION]: the module is available. If no test may be skipped, condition assumes that it is.
+// condition knows two conditions. [race]: the race detector is on. [module:PATH@VERSION]: the module is available; if
+// no test may be skipped, condition assumes that it is.
 func condition(cond string) (bool, error) {
+	if cond == "race" {
+		return raceDetector(), nil
+	}
 	module, ok := strings.CutPrefix(cond, "module:")
 	if !ok {
 		return false, nil
 	}
 	return os.Getenv("LOCKSTEP_STRICT") != "" || exec.Command("go", "mod", "download", module).Run() == nil, nil
+}
+
+// raceDetector reports whether the program was built with -race.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // status N COMMAND...: the command ends with exactly this exit status.

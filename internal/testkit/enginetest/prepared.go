@@ -12,28 +12,28 @@ import (
 type Prepared []lockstep.Event
 
 // Describe describes the system.
-func (e Prepared) Describe() (lockstep.Info, error) {
+func (p Prepared) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "prepared", Nodes: 3, Supports: trace.KindsOf(trace.Request)}, nil
 }
 
 // Deploy deploys the system.
-func (e Prepared) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return e, nil }
+func (p Prepared) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return p, nil }
 
 // Capabilities returns the zero value.
-func (e Prepared) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (p Prepared) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close does nothing.
-func (e Prepared) Close() error { return nil }
+func (p Prepared) Close() error { return nil }
 
 // Reset offers the single step.
-func (e Prepared) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
+func (p Prepared) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1), Text: "report"})
 	return nil
 }
 
 // Do reports the events.
-func (e Prepared) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	for _, event := range e {
+func (p Prepared) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+	for _, event := range p {
 		out.Event(event)
 	}
 	return nil
@@ -53,11 +53,11 @@ type Moment struct {
 }
 
 // Describe describes the system.
-func (s Timed) Describe() (lockstep.Info, error) {
+func (t Timed) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
 		Name:     "timed",
 		Nodes:    3,
-		Options:  s.Options,
+		Options:  t.Options,
 		Supports: trace.KindsOf(trace.Wait),
 		OneClock: true,
 		Pace:     1,
@@ -65,8 +65,8 @@ func (s Timed) Describe() (lockstep.Info, error) {
 }
 
 // Deploy deploys the system.
-func (s Timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
-	return &timedDeployment{Timed: s}, nil
+func (t Timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
+	return &timedDeployment{Timed: t}, nil
 }
 
 // timedDeployment is a deployment of Timed.
@@ -82,18 +82,18 @@ func (*timedDeployment) Capabilities() lockstep.Capabilities { return lockstep.C
 func (*timedDeployment) Close() error { return nil }
 
 // Reset begins a run.
-func (s *timedDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error {
-	s.next = 0
+func (t *timedDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error {
+	t.next = 0
 	return nil
 }
 
 // Do reports the events of the next moment.
-func (s *timedDeployment) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
-	if s.next == len(s.Moments) {
+func (t *timedDeployment) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+	if t.next == len(t.Moments) {
 		return nil
 	}
-	m := &s.Moments[s.next]
-	s.next++
+	m := &t.Moments[t.next]
+	t.next++
 	out.Advance(trace.Time(m.At))
 	for _, e := range m.Events {
 		out.Event(e)

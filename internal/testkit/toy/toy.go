@@ -67,7 +67,7 @@ func (Steps) String() string { return "list" }
 func (Steps) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 
 // New returns a scheduler.
-func (l Steps) New(lockstep.Info) lockstep.Scheduler { return &lister{steps: l} }
+func (s Steps) New(lockstep.Info) lockstep.Scheduler { return &lister{steps: s} }
 
 type lister struct {
 	steps Steps
@@ -96,36 +96,36 @@ type Checker struct {
 }
 
 // Properties returns the single property.
-func (j Checker) Properties() []string { return []string{"checker"} }
+func (c Checker) Properties() []string { return []string{"checker"} }
 
 // New returns a monitor.
-func (j Checker) New(lockstep.Info) lockstep.Monitor { return j }
+func (c Checker) New(lockstep.Info) lockstep.Monitor { return c }
 
 // Reset begins a new run.
-func (j Checker) Reset() {}
+func (c Checker) Reset() {}
 
 // Step checks a step.
-func (j Checker) Step(r *lockstep.Run) *lockstep.Finding {
-	if j.OnStep == nil {
+func (c Checker) Step(r *lockstep.Run) *lockstep.Finding {
+	if c.OnStep == nil {
 		return nil
 	}
-	return j.OnStep(r)
+	return c.OnStep(r)
 }
 
 // End checks the end of a run.
-func (j Checker) End(r *lockstep.Run) *lockstep.Finding {
-	if j.AtEnd == nil {
+func (c Checker) End(r *lockstep.Run) *lockstep.Finding {
+	if c.AtEnd == nil {
 		return nil
 	}
-	return j.AtEnd(r)
+	return c.AtEnd(r)
 }
 
 // EventsOnly reports that steps without events are checked, too.
 func (Checker) EventsOnly() bool { return false }
 
 // Conclude counts nothing.
-func (j Checker) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Undecided: j.Undecided}
+func (c Checker) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Undecided: c.Undecided}
 }
 
 // A step, a finding and a spec that tests use.
@@ -216,16 +216,16 @@ type wrapped struct {
 	by Wrapped
 }
 
-func (d wrapped) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if d.by.Do == nil {
-		return d.Deployment.Do(ctx, s, out)
+func (w wrapped) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+	if w.by.Do == nil {
+		return w.Deployment.Do(ctx, s, out)
 	}
-	return d.by.Do(ctx, d.Deployment, s, out)
+	return w.by.Do(ctx, w.Deployment, s, out)
 }
 
-func (d wrapped) Close() error {
-	if d.by.Closed != nil {
-		d.by.Closed()
+func (w wrapped) Close() error {
+	if w.by.Closed != nil {
+		w.by.Closed()
 	}
-	return d.Deployment.Close()
+	return w.Deployment.Close()
 }

@@ -39,26 +39,26 @@ type troubled struct {
 }
 
 // Reset begins a run.
-func (d *troubled) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
-	again := seed == d.last
-	d.last = seed
-	if n := d.by.Inconclusive; n > 0 && seed%n == 0 {
+func (t *troubled) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+	again := seed == t.last
+	t.last = seed
+	if n := t.by.Inconclusive; n > 0 && seed%n == 0 {
 		return &lockstep.Inconclusive{Reason: fmt.Sprintf("process %d died", 1+seed/n%3)}
 	}
-	if err := d.Deployment.Reset(ctx, seed, out); err != nil {
+	if err := t.Deployment.Reset(ctx, seed, out); err != nil {
 		return err
 	}
-	if again && d.by.Diverges {
+	if again && t.by.Diverges {
 		out.Event(lockstep.Event{Node: 1, Type: "rerun"})
 	}
 	return nil
 }
 
 // Abilities adds the sources of nondeterminism.
-func (d *troubled) Capabilities() lockstep.Capabilities {
-	a := d.Deployment.Capabilities()
-	if d.by.Nondeterminism != nil {
-		a.Nondeterminism = func() []string { return d.by.Nondeterminism }
+func (t *troubled) Capabilities() lockstep.Capabilities {
+	a := t.Deployment.Capabilities()
+	if t.by.Nondeterminism != nil {
+		a.Nondeterminism = func() []string { return t.by.Nondeterminism }
 	}
 	return a
 }

@@ -47,30 +47,30 @@ type catchUp struct {
 }
 
 // Reset begins a new run.
-func (w *catchUp) Reset() { *w = catchUp{rounds: w.rounds} }
+func (c *catchUp) Reset() { *c = catchUp{rounds: c.rounds} }
 
 // Observe looks for the validators' steps.
-func (w *catchUp) Observe(run *lockstep.Run) {
+func (c *catchUp) Observe(run *lockstep.Run) {
 	events := run.Events()
 	for i := range events {
 		s, ok := events[i].Value.(*tendermint.Step)
-		if !ok || s.Height != 1 || s.Round < w.rounds {
+		if !ok || s.Height != 1 || s.Round < c.rounds {
 			continue
 		}
-		w.there = w.there.With(events[i].Node)
-		if !w.others && w.there.Len() >= 2*f+1 {
-			w.others, w.since = true, run.Now()
+		c.there = c.there.With(events[i].Node)
+		if !c.others && c.there.Len() >= 2*f+1 {
+			c.others, c.since = true, run.Now()
 		}
-		if w.others && !w.measure && w.there.Has(h) {
-			w.measure, w.arrived = true, run.Now()
+		if c.others && !c.measure && c.there.Has(h) {
+			c.measure, c.arrived = true, run.Now()
 		}
 	}
 }
 
 // Noted returns the time, or nothing if h did not arrive.
-func (w *catchUp) Noted() any {
-	if !w.measure {
+func (c *catchUp) Noted() any {
+	if !c.measure {
 		return nil
 	}
-	return time.Duration(w.arrived - w.since)
+	return time.Duration(c.arrived - c.since)
 }

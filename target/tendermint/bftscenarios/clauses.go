@@ -48,12 +48,12 @@ func Coverage(ctx context.Context, c published.Case, runs int, seed uint64) (map
 type covering struct{ covered map[int]bool }
 
 // New makes a watcher.
-func (o *covering) New(lockstep.Info) lockstep.Watcher { return &clauses{} }
+func (c *covering) New(lockstep.Info) lockstep.Watcher { return &clauses{} }
 
 // Collect adds the clauses of a run.
-func (o *covering) Collect(_ int, noted any) {
+func (c *covering) Collect(_ int, noted any) {
 	for _, line := range noted.([]int) {
-		o.covered[line] = true
+		c.covered[line] = true
 	}
 }
 
