@@ -99,12 +99,21 @@ func (r *Result) endedEarly() bool {
 	return r.Findings() == 1 && len(r.Failures) == 1 && r.Failures[0].Run == r.From+r.Runs-1
 }
 
-// Verdict is the verdict on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous and
-// unknown, or else pass.
-func (r *Result) Verdict() trace.Verdict {
+// Verdict is the verdict on the whole campaign: that of its problems.
+func (r *Result) Verdict() trace.Verdict { return VerdictOf(r.Problems()) }
+
+// NotRepeated returns the problems that say that runs differed when they were repeated. The numbers of such a campaign
+// are not properties of the system and the plan alone.
+func (r *Result) NotRepeated() []Problem {
+	return slices.DeleteFunc(r.Problems(), func(p Problem) bool { return p.Verdict() != trace.Flaky })
+}
+
+// VerdictOf is the verdict because of several problems: that of the worst, in the order fail, flaky, vacuous and
+// unknown, or pass if there is none.
+func VerdictOf(problems []Problem) trace.Verdict {
 	worst := trace.Pass
 	order := []trace.Verdict{trace.Fail, trace.Flaky, trace.Vacuous, trace.Unknown, trace.Pass}
-	for _, p := range r.Problems() {
+	for _, p := range problems {
 		if v := p.Verdict(); slices.Index(order, v) < slices.Index(order, worst) {
 			worst = v
 		}
@@ -185,13 +194,21 @@ func (r *Result) divergences() (list []Problem) {
 	for _, d := range r.Divergences {
 		list = append(list, Problem{Kind: ProblemDivergence, Severity: SeverityError,
 			Count: 1, Runs: []int{d.Run}, Places: d.Nondeterminism,
-			Text: fmt.Sprintf("run %d passed and differed when it was repeated: %s", d.Run, d.Difference)})
+			Text: fmt.Sprintf("run %d passed and differed when it was repeated: %s%s", d.Run, d.Difference, d.hint())})
 	}
 	if more := r.Diverged - len(list); more > 0 {
 		list = append(list, Problem{Kind: ProblemDivergence, Severity: SeverityError, Count: more,
 			Text: fmt.Sprintf("%d more of %s differed when they were repeated", more, words.Count(r.Rechecked, "run"))})
 	}
 	return list
+}
+
+// hint says where to look if no source of nondeterminism was seen.
+func (d *Divergence) hint() string {
+	if len(d.Nondeterminism) > 0 {
+		return ""
+	}
+	return "; no source of nondeterminism was seen: look for state that outlives a run, e.g. in package variables"
 }
 
 // noRuns reports that nothing was tested.

@@ -69,6 +69,11 @@ func TestProblems(t *testing.T) {
 			[]string{"error divergence: run 4 passed and differed when it was repeated: step 3 [4] at a.go:1",
 				"error divergence: 2 more of 5 runs differed when they were repeated []",
 				"warning nondeterminism: 1 source of nondeterminism, or of state that nodes share at a.go:1"}},
+		{"divergence without a cause", lockstep.Result{Runs: 9, Verdicts: passes(9), Rechecked: 5, Diverged: 1,
+			Divergences: []lockstep.Divergence{{Run: 4, Difference: "step 3"}}},
+			trace.Flaky,
+			[]string{"error divergence: run 4 passed and differed when it was repeated: step 3; no source of " +
+				"nondeterminism was seen: look for state that outlives a run, e.g. in package variables [4]"}},
 		{"some unknown", lockstep.Result{Runs: 9, Verdicts: map[trace.Verdict]int{trace.Unknown: 3, trace.Pass: 6},
 			Inconclusive: 1,
 			Reasons: map[string]int{

@@ -71,27 +71,17 @@ func (c *compareCmd) Run(e *Env) error {
 	if result == nil {
 		return err
 	}
+	problems := result.Problems()
 	out := compared{
-		Verdict:     trace.Pass,
+		Verdict:     lockstep.VerdictOf(problems),
 		Result:      result,
 		ElapsedMS:   time.Since(start).Milliseconds(),
 		Interrupted: result.Interrupted,
 	}
-	if result.Interrupted {
+	if result.Interrupted && out.Verdict == trace.Pass {
 		out.Verdict = trace.Unknown
 	}
-	for _, row := range result.Rows {
-		switch {
-		case row.Found > 0:
-			e.Found()
-			out.Verdict = trace.Fail
-		case row.Diverged > 0:
-			e.Found()
-			if out.Verdict != trace.Fail {
-				out.Verdict = trace.Flaky
-			}
-		}
-	}
+	e.Report(problems)
 	return errors.Join(err, c.print(e, &out))
 }
 

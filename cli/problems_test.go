@@ -5,14 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
@@ -23,6 +28,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
+	"github.com/lockstep-go/lockstep/watchdog"
 )
 
 // troubled makes a target without options of a system.
@@ -40,12 +46,28 @@ type trouble struct {
 	spec     lockstep.Spec
 	scenario func() lockstep.Scenario
 	ended    bool // the context has ended before the campaign begins
+	stops    int  // the number of runs after which the user stops the campaign; 0: the user does not
+	hangs    bool // the first step of the first run hangs, and not when it is repeated
 	kind     string
 	severity string
 	verdict  trace.Verdict
 	status   int
 	test     bool // the Go test fails
 	junit    bool // the JUnit file has a failure or an error
+
+	cancel func() // stops the campaign
+}
+
+// rare is a spec whose property could have failed in one of ten runs.
+type rare struct {
+	toy.Checker
+	runs int
+}
+
+func (*rare) New(lockstep.Info) lockstep.Monitor { return &rare{} }
+func (r *rare) Conclude(bool) lockstep.Conclusion {
+	r.runs++
+	return lockstep.Conclusion{Checked: []int{int(uint(r.runs%10) / 9)}}
 }
 
 var (
@@ -108,6 +130,13 @@ var troubles = []trouble{
 		kind: lockstep.ProblemVacuousPart, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
 	{name: "vacuous property", spec: spec.All(counted, never),
 		kind: lockstep.ProblemVacuousProperty, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
+	{name: "unreached", spec: spec.All(counted, spec.Sometimes("the sky falls", func(*lockstep.Run) bool { return false })),
+		kind: lockstep.ProblemUnreached, severity: lockstep.SeverityWarning, verdict: trace.Pass},
+	{name: "idle", spec: &rare{}, kind: lockstep.ProblemIdle, severity: lockstep.SeverityWarning, verdict: trace.Pass},
+	{name: "stall", spec: counted, hangs: true, kind: lockstep.ProblemStall, severity: lockstep.SeverityWarning,
+		verdict: trace.Pass},
+	{name: "stopped", spec: counted, stops: 20, kind: lockstep.ProblemStopped, severity: lockstep.SeverityWarning,
+		verdict: trace.Unknown, status: 130, junit: true},
 	{name: "nondeterminism", system: toy.Troubled{Nondeterminism: []string{"node.go:7 reads the clock"}}, spec: counted,
 		kind: lockstep.ProblemNondeterminism, severity: lockstep.SeverityWarning, verdict: trace.Pass},
 	{name: "interrupted", spec: counted, ended: true,
@@ -151,25 +180,69 @@ func (c *trouble) plan() lockstep.Plan {
 	if err != nil {
 		panic(err)
 	}
-	plan := lockstep.Plan{System: c.system, Strategy: s, Spec: c.spec, Runs: 40, Workers: 1}
+	plan := lockstep.Plan{System: c.made(), Strategy: s, Spec: c.checked(), Runs: 40, Workers: 1}
+	if c.hangs {
+		plan.Watch = watchdog.After(hangTimeout)
+	}
 	if c.scenario != nil {
 		plan.Scenario = c.scenario()
 	}
 	return plan
 }
 
+// hangTimeout is the timeout of the watchdog for a step that hangs. Every other step is much shorter.
+const hangTimeout = 2 * time.Second
+
+// made returns the system for one campaign.
+func (c *trouble) made() lockstep.System {
+	if !c.hangs {
+		return c.system
+	}
+	var hung atomic.Bool
+	return toy.Wrapped{System: c.system, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step,
+		out *lockstep.Outbox) error {
+		if !hung.Swap(true) {
+			<-untilTheEnd
+		}
+		return d.Do(ctx, s, out)
+	}}
+}
+
+// checked returns the spec for one campaign.
+func (c *trouble) checked() lockstep.Spec {
+	if c.stops == 0 {
+		return c.spec
+	}
+	runs := 0
+	return spec.All(c.spec, toy.Checker{AtEnd: func(*lockstep.Run) *lockstep.Finding {
+		if runs++; runs == c.stops {
+			c.cancel()
+		}
+		return nil
+	}})
+}
+
 // context returns a context that, for an interrupted campaign, has ended already.
 func (c *trouble) context(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
+	c.cancel = cancel
 	if t.Cleanup(cancel); c.ended {
 		cancel()
 	}
 	return ctx
 }
 
+// explore makes the campaign. Only a front end knows that the user, and not a deadline, ended it.
+func (c *trouble) explore(t *testing.T) (*lockstep.Result, error) {
+	ctx := c.context(t)
+	result, err := lockstep.Explore(ctx, c.plan())
+	result.Stopped = c.stops > 0 && ctx.Err() != nil
+	return result, err
+}
+
 // list returns the problems of the campaign. The kind that the case is about comes first within its severity.
 func (c *trouble) list(t *testing.T) []lockstep.Problem {
-	result, err := lockstep.Explore(c.context(t), c.plan())
+	result, err := c.explore(t)
 	if (err != nil) != (c.status == statusFailure) {
 		t.Fatal(err)
 	}
@@ -204,6 +277,9 @@ func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem
 }
 
 func (c *trouble) locksteptest(t *testing.T, list []lockstep.Problem) bool {
+	if c.stops > 0 { // who stops a test stops its process
+		return false
+	}
 	f := &enginetest.FakeT{TestName: "TestTrouble"}
 	if c.ended {
 		f.Until = time.Now()
@@ -225,8 +301,11 @@ func (c *trouble) locksteptest(t *testing.T, list []lockstep.Problem) bool {
 // command runs the command line.
 func (c *trouble) command(t *testing.T, args ...string) (status int, out, errOut string) {
 	t.Helper()
-	x := target.Of("trouble", "one with trouble", troubled{c.system}, c.spec)
+	x := target.Of("trouble", "one with trouble", troubled{c.made()}, c.checked())
 	args = append([]string{"run", "trouble", "--strategy", walk, "--runs", "40", "--workers", "1"}, args...)
+	if c.hangs {
+		args = append(args, "--step-timeout", hangTimeout.String())
+	}
 	if c.scenario != nil {
 		x = x.Guided(target.Scenario{Name: "guide", Build: c.scenario})
 		args = append(args, "--scenario", "guide")
@@ -308,7 +387,7 @@ var red = regexp.MustCompile(`<td class="problem-error">error<`)
 
 // pages checks the page of a fleet that runs the campaign.
 func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
-	result, _ := lockstep.Explore(c.context(t), c.plan())
+	result, _ := c.explore(t)
 	var page bytes.Buffer
 	if err := campaign.FleetPage(&page, &campaign.Fleet{Campaigns: []campaign.FleetCampaign{{ID: "000001",
 		State: "done", Campaign: &campaign.Campaign{Result: result}}}}); err != nil {
@@ -329,14 +408,125 @@ func unescaped(text string) string {
 		"&amp;", "&", "&#xA;", "\n").Replace(text)
 }
 
-// A comparison of strategies on a nondeterministic system is not green either.
-func TestCompareReportsDivergences(t *testing.T) {
+// Every kind of problem has a row above.
+func TestEveryKindOfProblem(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../problem.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(v.Names[0].Name, "Problem") {
+			return true
+		}
+		kinds++
+		kind := strings.Trim(v.Values[0].(*ast.BasicLit).Value, `"`)
+		if !slices.ContainsFunc(troubles, func(c trouble) bool { return c.kind == kind }) {
+			t.Errorf("%s (%s) has no row in troubles", v.Names[0].Name, kind)
+		}
+		return true
+	})
+	if kinds < 14 {
+		t.Errorf("only %d kinds of problem are constants of problem.go", kinds)
+	}
+}
+
+// A comparison of strategies has the verdict, the exit status and the problems of its campaigns.
+func TestProblemsOfComparisons(t *testing.T) {
+	tier.NotShort(t)
+	for _, c := range troubles {
+		if c.scenario != nil || c.ended || c.stops > 0 || c.status == statusFailure {
+			continue // compare has no scenarios; without a campaign there is nothing to compare
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			run := func(args ...string) (int, string) {
+				var out, errOut bytes.Buffer
+				x := target.Of("trouble", "one with trouble", troubled{c.made()}, c.checked())
+				if c.hangs { // compare has no watchdog
+					x = target.Of("trouble", "one with trouble", troubled{c.system}, c.checked())
+				}
+				status := App{Targets: []target.Target{x}}.execute(c.context(t), "lockstep", append([]string{"compare",
+					"trouble", "--strategies", walk, "--runs", "40", "--repeat", "2", "--workers", "1"}, args...), &out, &errOut)
+				return status, out.String() + errOut.String()
+			}
+			list := c.list(t)
+			if c.hangs {
+				list = nil
+			}
+			status, text := run()
+			if status != c.status {
+				t.Errorf("status %d, want %d\n%s", status, c.status, text)
+			}
+			if len(list) > 0 && c.kind != lockstep.ProblemFailure &&
+				!strings.Contains(text, c.severity+": walk:") && !strings.Contains(text, " in 2 of 2 campaigns: ") {
+				t.Errorf("no %s in\n%s", c.kind, text)
+			}
+			_, text = run("--json", "--report", "page.html")
+			var d struct {
+				Verdict    trace.Verdict
+				Strategies []compare.Row
+			}
+			if err := json.Unmarshal([]byte(text), &d); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			if has := slices.ContainsFunc(d.Strategies[0].Problems, func(p compare.Problem) bool {
+				return p.Kind == c.kind && p.Severity == c.severity && p.Campaigns == 2
+			}); d.Verdict != c.verdict || has != (len(list) > 0) {
+				t.Errorf("JSON: %s, want %s with %s", text, c.verdict, c.kind)
+			}
+			page, err := os.ReadFile("page.html")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if red.Match(page) != (c.severity == lockstep.SeverityError) {
+				t.Errorf("the page is green: %v", !red.Match(page))
+			}
+		})
+	}
+}
+
+// twice is a system whose runs differ when they are repeated, from its third deployment on: the first are of the
+// campaign with the scenario and of the recording of one of its runs.
+type twice struct {
+	toy.Troubled
+	deployed *atomic.Int32
+}
+
+func (s twice) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
+	system := s.Troubled
+	system.Diverges = s.deployed.Add(1) > 2
+	return system.Deploy(ctx, p)
+}
+
+// A control whose runs do not repeat is a problem of the campaign, in every front end.
+func TestProblemsOfControls(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("LOCKSTEP_FRESH", "x") // as in a fresh process, which starts no other: the program is this test
+	guided := func() lockstep.Scenario {
+		s := scenario.New("guide")
+		s.Machine().On(scenario.Did(trace.Deliver), "delivered").MarkSuccess() // in the control, too
+		s.If(scenario.Type("message")).Named("messages").Then(scenario.Deliver())
+		return s
+	}
 	var out, errOut bytes.Buffer
-	x := target.Of("trouble", "one with trouble", troubled{toy.Troubled{Recheck: 5, Diverges: true}}, counted)
-	status := App{Targets: []target.Target{x}}.execute(t.Context(), "lockstep", []string{"compare", "trouble",
-		"--strategies", walk, "--runs", "40", "--repeat", "2"}, &out, &errOut)
-	if status != statusFinding || !strings.Contains(out.String(),
-		"in 2 of 2 campaigns a passing run differed when it was repeated") {
-		t.Errorf("status %d\n%s%s", status, out.String(), errOut.String())
+	x := target.Of("trouble", "one with trouble", troubled{twice{toy.Troubled{Recheck: 5}, new(atomic.Int32)}}, counted).
+		Guided(target.Scenario{Name: "guide", Build: guided})
+	status := App{Targets: []target.Target{x}}.execute(t.Context(), "lockstep", []string{"run", "trouble", "--scenario",
+		"guide", "--control", "--strategy", walk, "--runs", "40", "--workers", "1", "--junit", "junit.xml", "--json"},
+		&out, &errOut)
+	var d campaign.Document
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatalf("%v: %s%s", err, out.String(), errOut.String())
+	}
+	junit, err := os.ReadFile("junit.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status != statusFinding || d.Verdict != trace.Flaky || len(d.Problems) == 0 ||
+		!strings.HasPrefix(d.Problems[0].Text, "in the control: run ") || d.Problems[0].Severity != lockstep.SeverityError ||
+		!strings.Contains(string(junit), "in the control: run ") {
+		t.Errorf("status %d, %s: %+v\n%s\n%s", status, d.Verdict, d.Problems, junit, errOut.String())
 	}
 }

@@ -144,7 +144,7 @@ func (c *runCmd) Run(e *Env) error {
 		sum.Coverage = meter.Read()
 	}
 	failed = errors.Join(failed, c.executed(e, statements, sum))
-	e.Report(sum.Result.Problems())
+	e.Report(sum.Problems())
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
 }
 

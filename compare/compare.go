@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/words"
 )
 
 // Defaults of a comparison.
@@ -57,6 +59,8 @@ type Row struct {
 	// Diverged is the number of campaigns with a divergence. The system is not deterministic, so the figures mean
 	// little.
 	Diverged int `json:"diverged,omitempty"`
+	// Problems are the problems that the campaigns report, one for each kind, severity and property.
+	Problems []Problem `json:"problems,omitempty"`
 	// First lists, for each campaign, the number of runs up to and including the first finding; 0 means that the
 	// campaign found nothing.
 	First []int `json:"runs_to_first"`
@@ -76,6 +80,25 @@ type Row struct {
 	Seconds []float64 `json:"seconds,omitempty"`
 	// Reached describes the progress of a strategy that enumerates a space.
 	Reached string `json:"reached,omitempty"`
+}
+
+// Problem is a problem of one or more campaigns. It counts the runs of all of them. The text is that of the first
+// campaign. It has no list of runs, because each campaign has its own seed.
+type Problem struct {
+	lockstep.Problem
+	Campaigns int `json:"campaigns"`
+}
+
+// Problems lists the problems of all strategies, with a text that names the strategy and the number of campaigns.
+func (r *Result) Problems() (list []lockstep.Problem) {
+	for _, row := range r.Rows {
+		for _, p := range row.Problems {
+			p.Text = fmt.Sprintf("%s: in %d of %s: %s", row.Strategy, p.Campaigns,
+				words.Count(row.Campaigns, "campaign"), p.Text)
+			list = append(list, p.Problem)
+		}
+	}
+	return list
 }
 
 // Strategies runs the campaigns, strategy by strategy. If a plan cannot be run, it returns an error and the rows
@@ -174,12 +197,33 @@ func (r *Row) add(result *lockstep.Result) {
 	if result.Diverged > 0 {
 		r.Diverged++
 	}
+	r.addProblems(result.Problems())
 	if first := result.First(); first != nil {
 		r.Found++
 		r.First = append(r.First, first.Run+1)
 	} else {
 		r.Nothing++
 		r.First = append(r.First, 0)
+	}
+}
+
+// addProblems adds the problems of a campaign. A campaign counts once for each problem, however often it lists it.
+func (r *Row) addProblems(list []lockstep.Problem) {
+	counted := map[int]bool{}
+	for _, p := range list {
+		at := slices.IndexFunc(r.Problems, func(q Problem) bool {
+			return q.Kind == p.Kind && q.Severity == p.Severity && q.Property == p.Property
+		})
+		if at < 0 {
+			at, p.Runs = len(r.Problems), nil
+			r.Problems = append(r.Problems, Problem{Problem: p})
+		} else {
+			r.Problems[at].Count += p.Count
+		}
+		if !counted[at] {
+			counted[at] = true
+			r.Problems[at].Campaigns++
+		}
 	}
 }
 
@@ -230,14 +274,9 @@ func (r *Result) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, row := range r.Rows {
-		if row.Diverged == 0 {
-			continue
-		}
-		_, err := fmt.Fprintf(w, "error: %s: in %d of %d campaigns a passing run differed when it was repeated\n",
-			row.Strategy, row.Diverged, row.Campaigns)
-		if err != nil {
-			return err
+	for _, p := range r.Problems() {
+		if p.Kind != lockstep.ProblemFailure { // the table has the findings
+			words.Printf(w, "%s: %s\n", p.Severity, p.Text)
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func (s servedRows) measure(e *cli.Env, rows []published.Row) error {
 			return err
 		}
 		m.Write(e.Out)
-		if len(m.Differs()) > 0 {
+		if len(m.Differs()) > 0 || m.Diverged > 0 {
 			e.Found()
 		}
 		if times.Runs() > 0 { // a model takes no time
@@ -84,7 +84,7 @@ func scratch() (string, func(), error) {
 const servedHelp = `
 Each line has the published figures beside ours: numbers of runs with their exact 95 % intervals, and means.
 The last column says which figures cannot be samples of one probability by these intervals.
-Exit status 1: there is one.
+Exit status 1: there is one, or runs of a deterministic system differed when they were repeated.
 `
 
 type cassandraCmd struct {

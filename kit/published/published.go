@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -67,6 +68,7 @@ type Measured struct {
 	Values       []float64 // of the cells
 	Inconclusive int
 	Took         time.Duration
+	Diverged     int // runs of a deterministic system that differed when they were repeated
 }
 
 // Measure makes up to so many runs of a row, as far as the time permits; 0 means no limit. Further specs may watch
@@ -91,7 +93,7 @@ func Measure(ctx context.Context, r Row, runs int, limit time.Duration, specs ..
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	m := &Measured{Row: r, Inconclusive: result.Verdicts[trace.Unknown], Took: time.Since(begin),
-		Values: r.Count(result)}
+		Values: r.Count(result), Diverged: result.Diverged}
 	m.N = result.Runs - m.Inconclusive
 	return m, nil
 }
@@ -151,6 +153,9 @@ func (m *Measured) Write(out io.Writer) {
 	beside := "agrees"
 	if differs := m.Differs(); len(differs) > 0 {
 		beside = "differs: " + strings.Join(differs, ", ")
+	}
+	if m.Diverged > 0 {
+		beside += "; " + words.Count(m.Diverged, "run") + " differed when repeated"
 	}
 	fmt.Fprintf(out, "| %s | %s | %s of %d | %s of %d | %s | %d | %.0f | %s |\n", m.Name, strings.Join(names, ", "),
 		strings.Join(theirs, ", "), m.Runs, strings.Join(ours, ", "), m.N, strings.Join(limits, ", "), m.Inconclusive,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/kit/published"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -127,5 +128,34 @@ func TestTable(t *testing.T) {
 	stop()
 	if _, err := table.Measure(stopped, table.Cases[0], 5, 1); err == nil {
 		t.Error("an interrupted campaign has a rate")
+	}
+}
+
+// Figures of a deterministic system that does not repeat its runs hold for nothing, and the tables say so.
+func TestNotRepeated(t *testing.T) {
+	diverging := toy.Troubled{Recheck: 5, Diverges: true}
+	by := strategy.Walk{Deliver: 2, Timer: 1, Steps: 30}
+	table := published.Table{Title: "toy", Source: "package p\n\nfunc delivers() {\n}\n",
+		Cases: []published.Case{{Name: "delivers", Build: func(bool) *scenario.Scenario {
+			sc := scenario.New("delivers")
+			sc.If(scenario.Type("message")).Named("messages").Then(scenario.Deliver())
+			return sc
+		}}},
+		Plan: func(sc *scenario.Scenario, runs int, seed uint64) lockstep.Plan {
+			return lockstep.Plan{System: diverging, Scenario: sc, Strategy: by, Runs: runs, Seed: seed}
+		}}
+	var b bytes.Buffer
+	holds, err := table.Write(t.Context(), &b, 20, 1)
+	if err != nil || holds || !strings.Contains(b.String(), "    not repeated: run ") {
+		t.Errorf("holds: %v, %v: %s", holds, err, b.String())
+	}
+	m, err := published.Measure(t.Context(), published.Row{Table: "1", Name: "r", Plan: lockstep.Plan{System: diverging,
+		Strategy: by}, Count: func(*lockstep.Result) []float64 { return nil }}, 20, 0)
+	if err != nil || m.Diverged == 0 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	b.Reset()
+	if m.Write(&b); !strings.Contains(b.String(), "differed when repeated |") {
+		t.Errorf("the row does not say it: %s", b.String())
 	}
 }

@@ -96,6 +96,7 @@ type Outcome struct {
 	Never                []string // parts that never took effect, with our filters
 	Reasons              map[string]int
 	Finding              string
+	NotRepeated          []string // why runs differed when they were repeated
 }
 
 // Share is a number of conclusive runs, and the successful ones among them.
@@ -126,6 +127,9 @@ func (t Table) Measure(ctx context.Context, c Case, runs int, seed uint64) (*Out
 		for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
 			o.Reasons[reason] += result.Reasons[reason]
 		}
+		for _, p := range result.NotRepeated() {
+			o.NotRepeated = append(o.NotRepeated, p.Text)
+		}
 		if f := result.First(); f != nil && o.Finding == "" {
 			o.Finding = f.Finding.String()
 		}
@@ -143,11 +147,12 @@ func (t Table) Measure(ctx context.Context, c Case, runs int, seed uint64) (*Out
 }
 
 // Holds reports whether the case is not known to do worse than published, by the exact 95 % intervals of both rates, no
-// part of it is vacuous, no run is inconclusive, and nothing is found.
+// part of it is vacuous, no run is inconclusive or differs when it is repeated, and nothing is found.
 func (o *Outcome) Holds() bool {
 	_, high := exact.Limits(o.Ours.Successes, max(o.Ours.Runs, 1), 0.025)
 	low, _ := exact.Limits(o.Published, 100, 0.025)
-	return high >= low && len(o.Never) == 0 && len(o.Reasons) == 0 && o.Finding == ""
+	return high >= low && len(o.Never) == 0 && len(o.Reasons) == 0 && o.Finding == "" &&
+		len(o.NotRepeated) == 0
 }
 
 // Write measures all cases, writes a line for each, and reports whether all hold.
@@ -183,6 +188,9 @@ func (o *Outcome) write(out io.Writer) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(o.Reasons)) {
 		fmt.Fprintf(out, "    %d unknown: %s\n", o.Reasons[reason], reason)
+	}
+	for _, why := range o.NotRepeated {
+		fmt.Fprintf(out, "    not repeated: %s\n", why)
 	}
 	if o.Finding != "" {
 		fmt.Fprintf(out, "    found: %s\n", o.Finding)

@@ -11,6 +11,7 @@ package campaign
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,8 +102,28 @@ func AddSample(curve []Sample, r *lockstep.Result, elapsed time.Duration) []Samp
 	)
 }
 
-// Verdict returns the verdict of the campaign's result.
-func (c *Campaign) Verdict() trace.Verdict { return c.Result.Verdict() }
+// Problems lists the problems of the campaign, the worst first. If the runs of its control did not repeat, this is a
+// problem of the campaign, too.
+func (c *Campaign) Problems() []lockstep.Problem {
+	list := c.Result.Problems()
+	if c.Control == nil {
+		return list
+	}
+	at := slices.IndexFunc(list, func(p lockstep.Problem) bool {
+		return p.Verdict() != trace.Fail && p.Verdict() != trace.Flaky
+	})
+	if at < 0 {
+		at = len(list)
+	}
+	control := c.Control.NotRepeated()
+	for i := range control {
+		control[i].Text = "in the control: " + control[i].Text
+	}
+	return slices.Insert(list, at, control...)
+}
+
+// Verdict returns the verdict of the campaign, that of its problems.
+func (c *Campaign) Verdict() trace.Verdict { return lockstep.VerdictOf(c.Problems()) }
 
 // Findings returns the number of failing runs, flaky ones included.
 func (c *Campaign) Findings() int { return Findings(c.Result) }
@@ -200,7 +221,7 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}
 	}
-	if c.Replay == "" && c.Rerun != "" && Failed(r.Problems()) {
+	if c.Replay == "" && c.Rerun != "" && Failed(c.Problems()) {
 		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Rerun))
 	}
 	c.writeProblems(&b, color)
@@ -222,7 +243,7 @@ func (c *Campaign) ended() string {
 
 // writeProblems ends the summary with the problems and then the verdict. The verdict is last, so that no list hides it.
 func (c *Campaign) writeProblems(b *strings.Builder, color bool) {
-	list := c.Result.Problems()
+	list := c.Problems()
 	if len(list) > 0 && list[0].Verdict() == c.Verdict() && c.Verdict() != trace.Pass && len(list[0].Places) == 0 {
 		list = list[1:] // the summary has it
 	}

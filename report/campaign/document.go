@@ -219,7 +219,7 @@ func (c *Campaign) Document() Document {
 		Pictures:    c.Pictures,
 		Traces:      c.Traces,
 		Verdict:     c.Verdict(),
-		Problems:    r.Problems(),
+		Problems:    c.Problems(),
 		Verdicts:    map[string]int{},
 		Determinism: r.Determinism.String(),
 		Reasons:     r.Reasons,

@@ -95,11 +95,8 @@ func (p *pageData) fill(c *Campaign) error {
 	if c.Scenario != "" {
 		p.Subtitle += " · scenario " + plain.Clean(c.Scenario)
 	}
-	p.Summary, p.Problems = c.Summary(), p.D.Problems
-	if n := len(p.Problems); n > maxProblems {
-		p.Problems = p.Problems[:maxProblems]
-		p.Cut = append(p.Cut, fmt.Sprintf("The first %d of %d problems are shown.", maxProblems, n))
-	}
+	p.Summary = c.Summary()
+	p.problems(p.D.Problems)
 	p.fillCards(c)
 	p.RateText = rateText(&p.D)
 	p.promise()
@@ -262,6 +259,15 @@ func percent(p float64) string {
 	}
 }
 
+// problems shows a list of problems, of which a long one is cut.
+func (p *pageData) problems(list []lockstep.Problem) {
+	p.Problems = list
+	if n := len(list); n > maxProblems {
+		p.Problems = list[:maxProblems]
+		p.Cut = append(p.Cut, fmt.Sprintf("The first %d of %d problems are shown.", maxProblems, n))
+	}
+}
+
 // comparedRow is a strategy with its bar.
 type comparedRow struct {
 	Row            *compare.Row
@@ -287,6 +293,7 @@ func (p *pageData) compare(r *compare.Result) {
 				comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
 		}
 	}
+	p.problems(r.Problems())
 	p.Cards = []card{
 		{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""},
 		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""},

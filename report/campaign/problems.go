@@ -46,7 +46,7 @@ func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
 // Summary returns the campaign in one line: its verdict, the problem behind it, and the number of other problems.
 func (c *Campaign) Summary() string {
 	verdict, text, others := c.Verdict(), "", map[string]int{}
-	for _, p := range c.Result.Problems() {
+	for _, p := range c.Problems() {
 		if text == "" && p.Verdict() == verdict && verdict != trace.Pass {
 			text = plain.Cut(plain.Clean(p.Text), 2*maxProblemText)
 		} else {
@@ -58,7 +58,7 @@ func (c *Campaign) Summary() string {
 		text = "nothing found: " + text
 	case text == "":
 		text = "nothing found"
-		if p := weak(c.Result.Problems()); p != nil {
+		if p := weak(c.Problems()); p != nil {
 			why, _, _ := strings.Cut(p.Text, ": ") // the advice is in the list of problems
 			text += ", but " + plain.Cut(plain.Clean(why), maxProblemText)
 			others[p.Severity]--

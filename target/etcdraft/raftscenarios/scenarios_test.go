@@ -71,6 +71,7 @@ func TestHolds(t *testing.T) {
 		for _, wrong := range []func(*raftscenarios.Row){
 			func(r *raftscenarios.Row) { r.Never = []string{"filter 1"} },
 			func(r *raftscenarios.Row) { r.Findings = 1 },
+			func(r *raftscenarios.Row) { r.NotRepeated = []string{"run 4 passed and differed"} },
 			func(r *raftscenarios.Row) { r.Reasons = map[string]int{"too long": 1} },
 		} {
 			other := r

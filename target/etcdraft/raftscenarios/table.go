@@ -36,14 +36,17 @@ type Row struct {
 	Findings  int      // runs with an unexpected finding, of all three campaigns
 	Finding   string   // the first of them
 	Reasons   map[string]int
+	// NotRepeated says why runs of any of the campaigns differed when they were repeated.
+	NotRepeated []string
 }
 
-// Holds reports whether the case is not known to do worse than published, no part of it is vacuous, and there are no
-// unexpected findings. Both rates are samples, the published one of 100 iterations. The case does worse if its whole
+// Holds reports whether the case is not known to do worse than published, no part of it is vacuous, all runs repeat, and
+// there are no unexpected findings. Both rates are samples, the published one of 100 iterations. The case does worse if its whole
 // exact interval lies below the published one.
 func (r *Row) Holds() bool {
 	ours, published := compare.Share(r.Successes, r.Runs, 0.95), compare.Share(r.Outcome, 100, 0.95)
-	return ours.High >= published.Low && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0
+	return ours.High >= published.Low && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0 &&
+		len(r.NotRepeated) == 0
 }
 
 // Measure runs the campaigns of a case: with our filters, with the published filters only, and the control.
@@ -87,6 +90,9 @@ func (r *Row) explore(ctx context.Context, plan lockstep.Plan) (*lockstep.Result
 	}
 	for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
 		r.Reasons[reason] += result.Reasons[reason]
+	}
+	for _, p := range result.NotRepeated() {
+		r.NotRepeated = append(r.NotRepeated, p.Text)
 	}
 	if f := result.First(); f != nil && !r.Violation {
 		r.Findings += result.Verdicts[trace.Fail]
@@ -176,6 +182,9 @@ func (r *Row) write(out io.Writer) {
 	}
 	if r.Findings > 0 {
 		fmt.Fprintf(out, "    %d findings, the first: %s\n", r.Findings, r.Finding)
+	}
+	for _, why := range r.NotRepeated {
+		fmt.Fprintf(out, "    not repeated: %s\n", why)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(out, "    %d unknown: %s\n", r.Reasons[reason], reason)
