@@ -264,7 +264,7 @@ func TestLimits(t *testing.T) {
 		reason string
 	}{
 		{func(p *lockstep.Plan) { p.MaxSteps = 20 }, "more than 20 steps"},
-		{func(p *lockstep.Plan) { p.MaxInFlight = 30 }, "more than 30 messages in flight"},
+		{func(p *lockstep.Plan) { p.MaxInFlight = 30 }, "more than 30 messages in flight, most of them message from node 1"},
 		{func(p *lockstep.Plan) { p.MaxTime = 100 }, "time beyond 100"},
 	} {
 		plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Spec: toy.AtEnd, Runs: 3}

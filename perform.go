@@ -224,8 +224,24 @@ func (r *Run) keepLimits() {
 func (r *Run) exceeds() {
 	r.end(fmt.Sprintf("time beyond %d", r.maxTime))
 	if len(r.InFlight()) > r.maxInFlight {
-		r.end(fmt.Sprintf("more than %d messages in flight", r.maxInFlight))
+		r.end(fmt.Sprintf("more than %d messages in flight%s", r.maxInFlight, r.flood()))
 	}
+}
+
+// flood names the type and the sender of more than half of the messages in flight, if there are such.
+func (r *Run) flood() string {
+	type kind struct {
+		what string
+		from Node
+	}
+	counts, all := map[kind]int{}, r.InFlight()
+	for _, id := range all {
+		k := kind{r.messages[id-1].Type, r.messages[id-1].From}
+		if counts[k]++; 2*counts[k] > len(all) {
+			return fmt.Sprintf(", most of them %s from node %d", k.what, k.from)
+		}
+	}
+	return ""
 }
 
 func (r *Run) duplicate(id trace.ID) {

@@ -130,7 +130,8 @@ var troubles = []trouble{
 		kind: lockstep.ProblemVacuousPart, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
 	{name: "vacuous property", spec: spec.All(counted, never),
 		kind: lockstep.ProblemVacuousProperty, severity: lockstep.SeverityWarning, verdict: trace.Pass, test: true},
-	{name: "unreached", spec: spec.All(counted, spec.Sometimes("the sky falls", func(*lockstep.Run) bool { return false })),
+	{name: "unreached", spec: spec.All(counted, spec.Sometimes("the sky falls",
+		func(*lockstep.Run) bool { return false })),
 		kind: lockstep.ProblemUnreached, severity: lockstep.SeverityWarning, verdict: trace.Pass},
 	{name: "idle", spec: &rare{}, kind: lockstep.ProblemIdle, severity: lockstep.SeverityWarning, verdict: trace.Pass},
 	{name: "stall", spec: counted, hangs: true, kind: lockstep.ProblemStall, severity: lockstep.SeverityWarning,
@@ -277,7 +278,7 @@ func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem
 }
 
 func (c *trouble) locksteptest(t *testing.T, list []lockstep.Problem) bool {
-	if c.stops > 0 { // who stops a test stops its process
+	if c.stops > 0 { // a user who stops a test stops its process
 		return false
 	}
 	f := &enginetest.FakeT{TestName: "TestTrouble"}
@@ -506,7 +507,7 @@ func TestProblemsOfControls(t *testing.T) {
 	t.Setenv("LOCKSTEP_FRESH", "x") // as in a fresh process, which starts no other: the program is this test
 	guided := func() lockstep.Scenario {
 		s := scenario.New("guide")
-		s.Machine().On(scenario.Did(trace.Deliver), "delivered").MarkSuccess() // in the control, too
+		s.Machine().On(scenario.Did(trace.Timer), "fired").MarkSuccess() // in the control, too
 		s.If(scenario.Type("message")).Named("messages").Then(scenario.Deliver())
 		return s
 	}

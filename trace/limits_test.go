@@ -91,6 +91,13 @@ func TestLimits(t *testing.T) {
 		{"message time", header("") + start + `{"sent":1,"from":1,"to":2,"type":"x","at":-1}`, "line 3: at is -1"},
 		{"event type", header("") + start + `{"event":"` + name + `","node":1}`, "line 3: the type has 4353 bytes"},
 		{"state", header("") + start + `{"state":1,"text":"` + value + `"}`, "line 3: the text has 65537 bytes"},
+		{"log time", header("") + start + `{"log":"server","node":1,"at":-1}`, "line 3: at is -1"},
+		{"log source", header("") + start + `{"log":"` + name + `","node":1}`, "line 3: the source has 4353 bytes"},
+		{"log level", header("") + start + `{"log":"server","level":"` + name + `"}`, "line 3: the level has 4353 bytes"},
+		{"log text", header("") + start + `{"log":"server","text":"` + name + `"}`, "line 3: the text has 4353 bytes"},
+		{"now", header("") + start + `{"step":1,"do":"timer","node":1,"now":9000000000000000000}`,
+			"line 3: now is 9000000000000000000"},
+		{"now below", header("") + start + `{"step":1,"do":"timer","node":1,"now":-1}`, "line 3: now is -1"},
 		{
 			"phase",
 			header("") + `{"round":1,"phase":9000000000000000000,"kernel":[1]}`,
@@ -178,6 +185,10 @@ func TestLimitsOfWriting(t *testing.T) {
 		"line 3 could not be read again: at is": func(t *trace.Trace) {
 			t.Records[0].Sent = []trace.Sent{{Message: trace.Message{ID: 1, At: -1}}}
 		},
+		"line 3 could not be read again: the level has": func(t *trace.Trace) {
+			t.Records[0].Logs = []trace.Log{{Source: trace.LogServer, Level: name}}
+		},
+		"line 2 could not be read again: now is": func(t *trace.Trace) { t.Records[0].Now = -1 },
 		"line 3 could not be read again: phase is": func(t *trace.Trace) {
 			t.Rounds = []trace.Round{{Number: 1, Phase: -1}}
 		},

@@ -66,7 +66,8 @@ func TestScriptOfHostileTrace(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var texts []string
-	for _, hostile := range []string{"$(X)", "`X`", "a;X", "a&X&", "a|X", "a\nX\n", "a\rX", "a\x00\nX\n", "'\nX\n'", "';X;'",
+	for _, hostile := range []string{"$(X)", "`X`", "a;X", "a&X&", "a|X", "a\nX\n", "a\rX", "a\x00\nX\n", "'\nX\n'",
+		"';X;'",
 		"\";X;\"", "\\\nX\n", "# \nX\n", "a\u2028X", "-- X", "--", "--exec=X", "a >executed", "a <(X)"} {
 		texts = append(texts, strings.ReplaceAll(hostile, "X", "touch "+filepath.Join(dir, "executed")))
 	}

@@ -78,7 +78,10 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// The job for GitLab is YAML with the keys that a job needs.
+// pinnedImage is a container image with its digest. A tag alone can be moved to other contents.
+var pinnedImage = regexp.MustCompile(`^golang:1\.[0-9]+\.[0-9]+@sha256:[0-9a-f]{64}$`)
+
+// The job for GitLab is YAML with the keys that a job needs. Its image has the digest that the fleet's image has.
 func TestGitLab(t *testing.T) {
 	var file map[string]struct {
 		Image     string   `yaml:"image"`
@@ -92,6 +95,14 @@ func TestGitLab(t *testing.T) {
 	}
 	if err := yaml.UnmarshalWithOptions([]byte(recipe(t, "gitlab.yml")), &file, yaml.Strict()); err != nil {
 		t.Fatal(err)
+	}
+	container, err := os.ReadFile("../../../scripts/fleet/Containerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := file["lockstep"].Image
+	if !pinnedImage.MatchString(image) || !strings.Contains(string(container), image+"\n") {
+		t.Errorf("the image %q has no digest, or not that of scripts/fleet/Containerfile:\n%s", image, container)
 	}
 	if job := file["lockstep"]; len(job.Script) != 4 || job.Artifacts.When != "always" ||
 		job.Artifacts.Reports["junit"] == "" {
