@@ -104,7 +104,7 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 	}
 	k.Form, k.Note = Form(ctx, plan, k.Trace)
 	err := k.store(found, o)
-	k.Fresh, k.Differs = k.fresh(ctx, plan, o)
+	k.Fresh, k.Differs = Fresh(ctx, plan, k.Trace, k.File, o.Fresh)
 	return k, err
 }
 

@@ -17,14 +17,16 @@ import (
 // freshVariable is set in a process that reruns a run. Its value is the file for the recording.
 const freshVariable = "LOCKSTEP_FRESH"
 
-// fresh reruns the stored run in a fresh process, if the system's determinism should be rechecked. It returns the
-// result as text, and whether the run differed.
-func (k *Kept) fresh(ctx context.Context, plan lockstep.Plan, o Options) (text string, differs bool) {
+// Fresh reruns a stored run in a fresh process, if the system's determinism should be rechecked. The command replays
+// the file in which the run is stored, and calls [Replayed]; nil disables the rerun. Fresh returns the result as text,
+// and whether the run differed.
+func Fresh(ctx context.Context, plan lockstep.Plan, t *trace.Trace, file string,
+	command func(file string) []string) (text string, differs bool) {
 	info, err := plan.System.Describe()
-	if err != nil || info.Recheck == 0 || o.Fresh == nil || k.File == "" || os.Getenv(freshVariable) != "" {
+	if err != nil || info.Recheck == 0 || command == nil || file == "" || os.Getenv(freshVariable) != "" {
 		return "", false
 	}
-	difference, err := again(ctx, k.Trace, o.Fresh(k.File))
+	difference, err := again(ctx, t, command(file))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("it could not be rerun in a fresh process: %v", err), false

@@ -129,6 +129,15 @@ func hostileTraces() []string {
 		trace("\"target\":\"\\u001b[2J\\u202e\""),
 		trace(
 			smr,
+			`{"log":"server","node":1,"at":9000000000000000,"level":"\u001b[2J","text":"\u202ex"}`,
+			`{"log":"operator","node":2,"at":1,"text":"Compact up to revision 8\ntouch executed"}`,
+			`{"step":1,"do":"timer","node":1,"now":9000000000000000}`,
+			`{"log":"\u001b[2J","node":3,"at":0,"text":"$(touch executed)"}`,
+			`{"state":1,"text":"|<script>`+"`touch executed`"+`"}`,
+			`{"event":"call","node":1,"text":"c1 put a=$(touch executed)"}`,
+		),
+		trace(
+			smr,
 			`{"sent":1,"from":1,"to":2,"type":"\u001b[2J","text":"\u202ex"}`,
 			`{"event":"\u001b[2J","node":1,"text":"\u001b]0;x\u0007"}`,
 			`{"state":1,"text":"\u001b[2J"}`,
@@ -242,12 +251,17 @@ func FuzzTrace(f *testing.F) {
 			t.Fatal(err)
 		}
 		commands := [][]string{
-			{"explain", "--html", filepath.Join(dir, "x.html"), "--shiviz", filepath.Join(dir, "x.log")},
+			{"explain", "--html", filepath.Join(dir, "x.html"), "--shiviz", filepath.Join(dir, "x.log"),
+				"--markdown", filepath.Join(dir, "x.md")},
 			{"replay"},
+			{"replay", "--log", "1"},
+			{"replay", "--state", "1"},
+			{"replay", "--until", "1"},
+			{"replay", "--script", filepath.Join(dir, "x.sh")},
 			{"shrink", "--attempts", "30", "--for", "5s", "--out", filepath.Join(dir, "small.trace")},
 		}
 		if _, err := trace.ReadFile(name); err != nil { // all commands report this error alike
-			commands = commands[len(file)%3:][:1]
+			commands = commands[len(file)%len(commands):][:1]
 		}
 		for _, args := range commands {
 			if err := open(name, args...); err != nil {

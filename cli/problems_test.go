@@ -278,7 +278,7 @@ func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem
 }
 
 func (c *trouble) locksteptest(t *testing.T, list []lockstep.Problem) bool {
-	if c.stops > 0 { // a user who stops a test stops its process
+	if c.stops > 0 { // stopping a test stops its process
 		return false
 	}
 	f := &enginetest.FakeT{TestName: "TestTrouble"}

@@ -355,6 +355,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		found = append(found, o)
 	}
 	sum.Groups = campaign.GroupFindings(found)
+	c.fresh(e, plan, sum, found)
 	return errors.Join(failed, c.groupPages(e, plan, sum, found))
 }
 

@@ -154,7 +154,7 @@ func fields(node any, set *[]func(any)) {
 	switch node := node.(type) {
 	case map[string]any:
 		for _, key := range append(slices.Sorted(maps.Keys(node)), "states", "schedules", "coverage", "closure",
-			"learned", "traces", "error") {
+			"learned", "traces", "error", "code") {
 			*set = append(*set, func(v any) { node[key] = v })
 			fields(node[key], set)
 		}

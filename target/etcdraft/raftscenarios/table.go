@@ -41,8 +41,8 @@ type Row struct {
 }
 
 // Holds reports whether the case is not known to do worse than published, no part of it is vacuous, all runs repeat,
-// and there are no unexpected findings. Both rates are samples, the published one of 100 iterations. The case does worse
-// if its whole exact interval lies below the published one.
+// and there are no unexpected findings. Both rates are samples, the published one of 100 iterations. The case does
+// worse if its whole exact interval lies below the published one.
 func (r *Row) Holds() bool {
 	ours, published := compare.Share(r.Successes, r.Runs, 0.95), compare.Share(r.Outcome, 100, 0.95)
 	return ours.High >= published.Low && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0 &&
