@@ -5,6 +5,7 @@ package bubble
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -111,7 +112,7 @@ var virtual = map[string]string{
 
 // proc opens a file of /proc as nodes see it. It returns a descriptor, hidden, or -1 if the path is elsewhere.
 func (k *kernel) proc(path string) int {
-	if len(path) < 6 || path[:6] != "/proc/" {
+	if len(path) < 6 || path[:6] != "/proc/" || path == sameRoot || strings.HasPrefix(path, sameRoot+"/") {
 		return -1
 	}
 	text, there := virtual[path]

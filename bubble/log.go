@@ -89,7 +89,7 @@ func (d *deployment) deliverLogs(out *lockstep.Outbox) {
 	}
 	for _, l := range w.lines {
 		if root != "" {
-			l.Text = strings.ReplaceAll(l.Text, root+"/", "")
+			l.Text = strings.ReplaceAll(strings.ReplaceAll(l.Text, root+"/", ""), sameRoot+"/", "")
 		}
 		l.Text = address.ReplaceAllString(l.Text, "0x(address)")
 		out.Log(l)

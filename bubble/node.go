@@ -199,6 +199,9 @@ func (n *Node) set(change func()) {
 // Dir returns a directory of the node that is empty at the beginning of a run and survives crashes. Without [Files] in
 // the cluster, the operating system serves its files. Then writes by goroutines of an ended incarnation remain visible,
 // and a crash loses nothing. A [Disk] is stricter.
+//
+// With the overlay, on Linux, the path is the same in every process. It leads through /proc/self, so that a child
+// process cannot use it.
 func (n *Node) Dir() (string, error) { return n.dir() }
 
 // Go runs f in a goroutine of the node. A panic in it is a finding. Idle goroutines are reused, because their stacks
@@ -389,11 +392,15 @@ func (n *Node) stop(stops []func()) {
 // number identifies the goroutines of this incarnation: the node's number, plus 64 for each incarnation.
 func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.incarnation) }
 
-// dirOf makes the directory of a node in that of its deployment.
+// dirOf makes the directory of a node in that of its deployment. Where runs repeat exactly, it has the same path in
+// every process, so that a node may send or store its path.
 func dirOf(env *lockstep.Env, n lockstep.Node) (string, error) {
 	root, err := env.Dir()
 	if err != nil {
 		return "", err
+	}
+	if Exact {
+		root = samePath(root)
 	}
 	dir := filepath.Join(root, fmt.Sprintf("node%d", n))
 	return dir, os.MkdirAll(dir, 0o700)
