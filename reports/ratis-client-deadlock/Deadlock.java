@@ -82,7 +82,7 @@ public final class Deadlock {
         return false;
     }
 
-    /** Prints who waits for whom: an event loop for a lock, and the holder of that lock for an event loop. */
+    /** Prints the deadlock: an event loop waits for a lock, and the holder of that lock for an event loop. */
     private static void waiting() {
         ThreadInfo[] all = ManagementFactory.getThreadMXBean().dumpAllThreads(true, true);
         for (ThreadInfo loop : all) {
