@@ -219,8 +219,8 @@ func (f Forger) Misname(part *Message) (*Message, error) {
 	return part.with(&blockPartMessage{Height: d.Height, Round: d.Round, Part: &p})
 }
 
-// Move forges the round that a faulty validator reports of itself. Others send it the votes of that round. It refuses to
-// do so for any other validator.
+// Move forges the round that a faulty validator reports of itself. Others send it the votes of that round. It refuses
+// to do so for any other validator.
 func (f Forger) Move(by lockstep.Node, m *Message, round int32) (*Message, error) {
 	if !f.Faulty.Has(by) {
 		return nil, fmt.Errorf("%s: validator %d is not one of the faulty validators %s", libraryName, by, f.Faulty)
