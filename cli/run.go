@@ -17,7 +17,6 @@ import (
 	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
-	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
@@ -34,7 +33,7 @@ type runCmd struct {
 	For               time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
-	NoShrink          bool          `help:"Keep the first finding as it was found."`
+	NoShrink          bool          `help:"Keep findings as they were found."`
 	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	Closure           bool          `help:"Count how often late messages change a state, by type."`
 	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
@@ -355,30 +354,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 		found = append(found, o)
 	}
 	sum.Groups = campaign.GroupFindings(found)
-	return errors.Join(failed, c.groupPages(e, plan, sum, found))
-}
-
-// groupPages draws the first finding of each group, as it was found; the first of all has its page already.
-func (c *runCmd) groupPages(e *Env, plan lockstep.Plan, sum *campaign.Campaign, found []campaign.Occurrence) error {
-	var failed error
-	for i := range sum.Groups {
-		g := &sum.Groups[i]
-		if g.Page != "" || g.Trace == "" {
-			continue
-		}
-		k := slices.IndexFunc(found, func(o campaign.Occurrence) bool { return o.Run == g.First })
-		page := strings.TrimSuffix(g.Trace, ".trace") + ".html"
-		err := e.write(page, func(w io.Writer) error {
-			o := report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)}
-			return report.Page(w, report.Views{Found: found[k].Trace}, o)
-		})
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		g.Page = page
-	}
-	return failed
+	return errors.Join(failed, c.keepGroups(e, plan, sum, found))
 }
 
 // keepFirst shrinks, draws and stores the first finding. The result then has its smaller form.
