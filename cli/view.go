@@ -33,8 +33,8 @@ const (
 	lookSteps = 600
 )
 
-// detail adds a target's properties, its scenarios, an example, and the types of its messages and events. The types come from the target's
-// declarations and from a few short runs.
+// detail adds a target's properties, its scenarios, an example, and the types of its messages and events. The types
+// come from the target's declarations and from a few short runs.
 func (e *Env) detail(l *listed) error {
 	t, err := target.Find(e.app.Targets, l.Name)
 	if err != nil {
