@@ -7,12 +7,12 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 )
 
-// TestFits computes the exact probability of a false alarm, and the power against other probabilities.
+// TestFits computes the exact probability of a false finding, and the power against other probabilities.
 func TestFits(t *testing.T) {
 	for _, n := range []int{1, 10, 100, 4000} {
 		for _, p := range []float64{0, 0.001, 0.04, 0.5, 0.9, 1} {
-			if alarm := refused(n, p, p); alarm > 1e-13 {
-				t.Errorf("%d draws with probability %v are refused with probability %g", n, p, alarm)
+			if wrong := refused(n, p, p); wrong > 1e-13 {
+				t.Errorf("%d draws with probability %v are refused with probability %g", n, p, wrong)
 			}
 		}
 	}
