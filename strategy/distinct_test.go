@@ -76,7 +76,8 @@ func TestDistinctProbabilities(t *testing.T) {
 		}
 		mean := inverse / runs
 		sigma := math.Sqrt((squares/runs - mean*mean) / runs)
-		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(reported))) > odds.Sigmas*sigma || float64(len(reported)) > 0.9*size {
+		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(reported))) > odds.Sigmas*sigma ||
+			float64(len(reported)) > 0.9*size {
 			t.Errorf(
 				"%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f",
 				u,
