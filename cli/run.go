@@ -82,7 +82,7 @@ Examples:
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
   lockstep run etcdraft --scenario ReVote --runs 100 --control
-  lockstep run etcdraft --conform examples/distal/raftlog_fixed.distal
+  lockstep run etcdraft --set atomic=true --conform examples/distal/raftlog_fixed.distal
   lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
