@@ -8,6 +8,8 @@ VIRTUAL := target/tendermint target/etcdserver target/nats target/hashicorpraft 
 ALL     := $(PLAIN) $(VIRTUAL)
 # So many modules are tested at once.
 JOBS    ?= 2
+# A package that takes longer hangs; a busy machine is no reason to fail.
+TIMEOUT := 40m
 SIDE_BY_SIDE := $(MAKE) --no-print-directory -j$(JOBS) -Otarget
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -49,12 +51,12 @@ test-all: setup-all build bin/lint ## everything, in full: also JVM systems, bro
 plain/%: # a module as it is
 	@echo "== $*"
 	@$(GO) -C $* vet -vettool=$(CURDIR)/bin/lint ./...
-	@LOCKSTEP_STRICT=1 $(GO) -C $* test -vet=off ./...
+	@LOCKSTEP_STRICT=1 $(GO) -C $* test -timeout $(TIMEOUT) -vet=off ./...
 
 virtual/%: # a module with the overlay
 	@echo "== $* with the overlay"
 	@cd $* && $(CURDIR)/bin/lockstep go vet -vettool=$(CURDIR)/bin/lint ./...
-	@cd $* && LOCKSTEP_STRICT=1 $(CURDIR)/bin/lockstep go test -vet=off ./...
+	@cd $* && LOCKSTEP_STRICT=1 $(CURDIR)/bin/lockstep go test -timeout $(TIMEOUT) -vet=off ./...
 
 clients/java: # the client in Java, with its own tests
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
@@ -90,11 +92,11 @@ overlay: build ## packages of goroutine systems with the overlay: exact runs, so
 race: export CGO_ENABLED = 1
 race: export LOCKSTEP_FULL =
 race: build ## the race detector: packages that start goroutines, and goroutine systems with the overlay
-	$(GO) test -race . ./cli/... ./internal/pool/... ./process/...
-	$(GO) -C fleet test -race .
-	$(GO) -C remote test -race ./...
-	./bin/lockstep go test -race ./examples/textbook
-	cd target/hashicorpraft && ../../bin/lockstep go test -race -run 'TCP|First' .
+	$(GO) test -timeout $(TIMEOUT) -race . ./cli/... ./internal/pool/... ./process/...
+	$(GO) -C fleet test -timeout $(TIMEOUT) -race .
+	$(GO) -C remote test -timeout $(TIMEOUT) -race ./...
+	./bin/lockstep go test -timeout $(TIMEOUT) -race ./examples/textbook
+	cd target/hashicorpraft && ../../bin/lockstep go test -timeout $(TIMEOUT) -race -run 'TCP|First' .
 
 exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 10 processes at once, without the overlay and with it
 	cd target/hashicorpraft && LOCKSTEP_PROCESSES=10 $(GO) test -count=1 -timeout 1h -v -run Exactly .
