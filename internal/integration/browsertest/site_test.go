@@ -44,7 +44,7 @@ func TestSite(t *testing.T) {
 
 	pages := []string{"index.html", "tutorials/go-server.html", "tutorials/python.html", "how-to/choose-a-strategy.html",
 		"how-to/measure-coverage.html", "reference/command-line.html", "reference/targets/kafka.html",
-		"evidence/ratis.html", "reports/track-record.html"}
+		"evidence/ratis.html", "evidence/track-record.html"}
 	t.Run("phone", func(t *testing.T) {
 		b := visit(t, 500, 900, server.URL)
 		for _, page := range pages {
