@@ -8,11 +8,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -62,16 +61,23 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o artifact.Options) (
 	o.Write, o.Tool = e.write, tool()
 	allowed := e.allowances(plan)
 	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
-	if self, err := os.Executable(); err == nil {
-		o.Fresh = func(file string) []string {
-			return slices.Concat([]string{self, "replay", file}, e.conformed.words(), setFlags(allowed))
-		}
-	}
+	o.Fresh = e.fresh(allowed)
 	k, err := artifact.Run(e.Ctx, plan, found, o)
 	if k.File == "" {
 		k.File, err = e.rescue(k.Trace, err)
 	}
 	return k, err
+}
+
+// fresh returns the command by which another process replays a trace, or nil if this program has no file.
+func (e *Env) fresh(allowed []string) func(file string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return func(file string) []string {
+		return slices.Concat([]string{self, "replay", file}, e.conformed.words(), setFlags(allowed))
+	}
 }
 
 // Replay returns the command that replays a trace. The command names this program's main package if the user asked for
@@ -134,33 +140,14 @@ func tool() string {
 // joinLines returns a text as one line, without control characters. A trace cannot send commands to a terminal in this
 // way.
 func joinLines(s string) string {
-	line := strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, line)
+	return words.Clean(strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " "))
 }
 
 // commandLine returns words in a form that one can paste into a shell.
-func commandLine(words []string) string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = quoted(w)
+func commandLine(list []string) string {
+	quoted := make([]string, len(list))
+	for i, w := range list {
+		quoted[i] = words.Quoted(w)
 	}
-	return strings.Join(list, " ")
-}
-
-// quoted quotes a word for a shell.
-func quoted(s string) string {
-	special := func(r rune) bool {
-		return r < utf8.RuneSelf &&
-			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-				strings.ContainsRune("_-+=:,./@%^", r))
-	}
-	if s == "" || strings.ContainsFunc(s, special) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
+	return strings.Join(quoted, " ")
 }
