@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -91,7 +92,7 @@ func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
 // origin names the program that would have the trace's target.
 func (r *recorded) origin(h *trace.Header) string {
 	if _, program, ok := strings.Cut(h.Tool, " "); ok && checkName("program", program) == nil {
-		return fmt.Sprintf("the trace was made by %s, which --program %s builds and uses", program, quoted(program))
+		return fmt.Sprintf("the trace was made by %s, which --program %s builds and uses", program, words.Quoted(program))
 	}
 	return "--program names the main package of one that has it, which calls cli.Main with its targets"
 }
@@ -431,7 +432,7 @@ func (c *explainCmd) explain(e *Env, t *trace.Trace) (form *trace.Trace, note st
 func (c *explainCmd) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	at, err := c.place(e, t)
 	if err == nil && at.program != nil && !c.allow().any() {
-		err = fmt.Errorf("%s is built on demand: --program %s builds it", at.program.Name, quoted(at.program.Name))
+		err = fmt.Errorf("%s is built on demand: --program %s builds it", at.program.Name, words.Quoted(at.program.Name))
 	}
 	if err != nil {
 		return lockstep.Plan{}, err
