@@ -275,7 +275,7 @@ func eventRow(e trace.Event) string {
 	switch e.Type {
 	case "call", "return":
 		return rowClient
-	case "power-failure", "paused", "thawed", "clock", "exited":
+	case "power-failure", "paused", "thawed", "clock", "exited", "reconfigured":
 		return rowFault
 	}
 	return rowEvent
