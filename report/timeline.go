@@ -277,7 +277,7 @@ func eventRow(e trace.Event) string {
 	switch e.Type {
 	case "call", "return":
 		return rowClient
-	case "power-failure", "paused", "thawed", "clock", "exited":
+	case "power-failure", "paused", "thawed", "clock", "exited", "reconfigured":
 		return rowFault
 	}
 	if e.Type == "log" { // servers in processes report their lines as events

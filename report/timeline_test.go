@@ -82,6 +82,7 @@ func whole() *trace.Trace {
 	add(trace.Record{Step: trace.Step{Kind: trace.Crash, Node: 2}, Now: 50 * ms,
 		Events: []trace.Event{{Type: "power-failure", Node: 2, Text: "2 writes lost"}}})
 	add(trace.Record{Step: trace.Step{Kind: trace.Restart, Node: 2}, Now: 60 * ms,
+		Events: []trace.Event{{Type: "reconfigured", Node: 2, Text: "v1.1.0"}},
 		Logs: []trace.Log{{Source: trace.LogServer, Node: 2, Level: "warn", At: 55 * ms, Text: "wal is torn"},
 			{Source: trace.LogRole, Node: 2, At: 58 * ms, Text: "follower"}}})
 	add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 1}, Now: 70 * ms,
@@ -107,7 +108,7 @@ func TestTimelineOnTheConsole(t *testing.T) {
 	}
 	for _, want := range []string{
 		"0.070 s ! operator node 1  Compact up to revision 107 -> ok\n",
-		"... 5 rows on which the finding does not depend\n",
+		"... 6 rows on which the finding does not depend\n",
 		"0.100 s * event    node 1  watched all up to revision 107\n",
 		"0.100 s * finding          violates complete: revision 107 is missing\n",
 	} {
@@ -133,6 +134,7 @@ func TestTimelineOfPassingRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"fault    node 2  crash at node 2", "fault    node 2  power-failure 2 writes lost",
+		"fault    node 2  reconfigured v1.1.0",
 		"1 line logged", "role     node 2  is follower", "store revision 9", "1 event as before"} {
 		if strings.Count(b.String(), want) != 1 {
 			t.Errorf("%q is there %d times in\n%s", want, strings.Count(b.String(), want), b.String())
