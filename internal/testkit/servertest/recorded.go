@@ -26,9 +26,8 @@ type Recorded struct {
 	Name string // of the trace's file
 	Plan lockstep.Plan
 	Run  int
-	// Attempts is the number of attempts to record the run; 0 means 10. After an attempt that does not show the behavior,
-	// Next is added to the number of the run.
-	Attempts, Next int
+	// Next is added to the number of the run after an attempt to record it that does not show the behavior.
+	Next int
 	// Shows reports whether a run shows the behavior.
 	Shows func(trace.Outcome) bool
 }
@@ -54,7 +53,7 @@ func Store(t *testing.T, all ...Recorded) {
 
 func (r Recorded) store(t *testing.T) {
 	outside.JVM(t)
-	for attempt := range cmp.Or(r.Attempts, 10) {
+	for attempt := range 10 {
 		tr, err := lockstep.Record(t.Context(), r.Plan, r.Run+attempt*r.Next)
 		if err != nil {
 			t.Fatal(err)
