@@ -51,6 +51,11 @@ type Cluster struct {
 	// ("exit"). Without the overlay an exit ends the process of the test.
 	AllowExit func(node lockstep.Node, status int) bool
 
+	// AllowDiskExit reports whether a node may stop because of its disk: the exit, panic or error follows a fault of the
+	// disk. Then it is the node's crash, as with AllowExit, and otherwise a finding. What a system promises after which
+	// fault is the target's to state. Nil allows every stop.
+	AllowDiskExit func(DiskExit) bool
+
 	// AllowLeft reports whether a goroutine may remain after all nodes were stopped. Its argument is the goroutine's
 	// stack: the functions, innermost first, each with its source position. Otherwise, and if AllowLeft is nil, such
 	// goroutines are a finding ("left-behind"). Such a finding ends the run before the other checks at its end.

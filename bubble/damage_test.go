@@ -266,6 +266,90 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
+// careless stops at the first call that fails, or that it finds damage after: with an error, by an exit, or by a bug in
+// its handling of the error.
+func careless(how string) func(*bubble.Node) error {
+	return func(n *bubble.Node) error {
+		dir, err := n.Dir()
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(dir, "blocks")
+		data, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) || len(data) != bytes.Count(data, []byte{1}) {
+			return errors.New("a block is not what was written")
+		}
+		data = bytes.Repeat([]byte{1}, disk.Block)
+		for i := range 200 {
+			f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+			if err == nil {
+				_, err = f.WriteAt(data, int64(i%4)*disk.Block)
+				err = errors.Join(err, f.Sync(), f.Close())
+			}
+			if err == nil {
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			switch how {
+			case "exit":
+				os.Exit(3)
+			case "panic":
+				data = nil
+				data[0] = 1
+			case "panic again":
+				defer func() { panic(fmt.Sprint("the task failed: ", recover() != nil)) }()
+				data = nil
+				data[0] = 1
+			case "panic of its own":
+				panic(err)
+			}
+			return err
+		}
+		<-n.Context().Done()
+		return nil
+	}
+}
+
+// The target states how a program may stop after which fault of its disk; all else is a finding of the property that it
+// has on a disk that works. Without a statement the program may stop in any way.
+func TestAllowDiskExit(t *testing.T) {
+	errorsOnly := bubble.Files{Errors: 0.05}
+	clear := func(e bubble.DiskExit) bool { return e.Node > 0 && e.Text != "" && !e.Runtime }
+	damaged := func(e bubble.DiskExit) bool { return e.Damaged }
+	for _, c := range []struct {
+		how   string
+		files bubble.Files
+		allow func(bubble.DiskExit) bool
+		want  string // the property; empty: nothing is found
+	}{
+		{"error", errorsOnly, nil, ""},
+		{"error", errorsOnly, clear, ""},
+		{"error", errorsOnly, damaged, "start"},
+		{"exit", errorsOnly, clear, ""},
+		{"exit", errorsOnly, damaged, "exit"},
+		{"panic", errorsOnly, nil, ""},
+		{"panic", errorsOnly, clear, "panic"},
+		{"panic again", errorsOnly, clear, "panic"},
+		{"panic of its own", errorsOnly, clear, ""},
+		{"error", bubble.Files{BitRot: 1}, damaged, ""},
+		{"error", bubble.Files{}, damaged, ""},
+	} {
+		stopped := 0
+		plan := faultPlan(20, c.files, careless(c.how), tallying(&stopped, bubble.Exited))
+		cluster := plan.System.(bubble.Cluster)
+		cluster.AllowDiskExit = c.allow
+		plan.System = cluster
+		property := ""
+		if f := explore(t, plan).First(); f != nil {
+			property = f.Finding.Property
+		}
+		faulty := c.files != bubble.Files{}
+		if property != c.want || property == "" && (stopped > 0) != faulty {
+			t.Errorf("%s, %+v: found %q, want %q; %d programs stopped", c.how, c.files, property, c.want, stopped)
+		}
+	}
+}
+
 // recoverer renames its file aside and back when it starts: a plain sequence of changes without syncs, during which
 // time does not pass. The careful one finishes an interrupted sequence.
 func recoverer(careful bool) func(*bubble.Node) error {

@@ -259,6 +259,8 @@ func (t *timeline) event(e trace.Event, now trace.Time) string {
 		return e.Text
 	case "return":
 		return e.Text + took
+	case "log":
+		return e.Text
 	}
 	key := fmt.Sprintf("%d %s", e.Node, e.Type)
 	text := strings.TrimSpace(e.Type + " " + e.Text)
@@ -277,6 +279,9 @@ func eventRow(e trace.Event) string {
 		return rowClient
 	case "power-failure", "paused", "thawed", "clock", "exited", "reconfigured":
 		return rowFault
+	}
+	if e.Type == "log" { // servers in processes report their lines as events
+		return rowLog
 	}
 	return rowEvent
 }

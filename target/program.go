@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	goversion "go/version"
 	"io/fs"
 	"os"
 	"regexp"
@@ -33,6 +34,9 @@ type Program struct {
 	// Users may request others.
 	Library  string
 	Versions []string
+	// Oldest is the oldest version of the library with which the program builds: older ones are refused by name. It is
+	// empty if none is known to fail.
+	Oldest string
 	// Overlay, if set, changes files of the library: it receives the library's module and returns the new texts by
 	// name.
 	Overlay func(library fs.FS) (map[string][]byte, error)
@@ -107,6 +111,18 @@ func (p *Program) VersionOf(build string) (string, bool) {
 	return version, ok && p.Library != "" && !strings.Contains(version, "~") && p.Build(version) == build
 }
 
+// CheckVersion reports that a version of the library is older than all with which the program builds.
+func (p *Program) CheckVersion(version string) error {
+	if p.Oldest == "" || version == "" || goversion.Compare(number(version), number(p.Oldest)) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is too old for the target %s, which builds with %s %s and later; versions known to work: %s",
+		version, p.Name, p.Library, p.Oldest, strings.Join(p.Versions, ", "))
+}
+
+// number is a version as package version of the standard library compares it, which knows the versions of Go.
+func number(version string) string { return "go" + strings.TrimPrefix(version, "v") }
+
 // Counts lists the patterns of the packages whose statements are counted if code coverage is measured.
 func (p *Program) Counts() []string {
 	if len(p.Counted) == 0 && p.Library != "" {
@@ -134,6 +150,9 @@ func (p *Program) Check() error {
 	case p.Border != "" && (p.Library == "" || p.Overlay != nil || !strings.HasPrefix(p.Border, p.Module+"/")):
 		return fmt.Errorf("target: the program %s has the border %s, so it needs a library, no overlay, and a border "+
 			"in its module %s", p.Name, p.Border, p.Module)
+	case p.Oldest != "" && (p.Library == "" || !goversion.IsValid(number(p.Oldest))):
+		return fmt.Errorf("target: the oldest version %q of the program %s is none, allowed are versions of a library",
+			p.Oldest, p.Name)
 	case (p.Overlay == nil) != (p.Changed == ""):
 		return fmt.Errorf("target: the program %s must name what its overlay changes, and only then", p.Name)
 	}

@@ -65,7 +65,7 @@ var All = []target.Program{
 		"etcdserver",
 		target.Program{
 			Name:     "etcdserver-unchecked",
-			Help:     "the same with leaders that stay leaders in a minority, as those of 2014: the server's CheckQuorum is off",
+			Help:     "the same without CheckQuorum: leaders stay leaders in a minority, as those of 2014",
 			Exact:    true,
 			Library:  "go.etcd.io/etcd/server/v3",
 			Versions: []string{"v3.6.16", "v3.7.3"},
