@@ -12,7 +12,8 @@ import (
 
 // mixed is a program in a checkout's module that does not exist.
 var mixed = target.Program{Name: "store-upgrade", Library: "go.example/store", Versions: []string{"v1.0.0+v1.1.0"},
-	Module: target.Root + "/target/store", Border: target.Root + "/target/store/release", Package: target.Root + "/target/upgrade"}
+	Module: target.Root + "/target/store", Border: target.Root + "/target/store/release",
+	Package: target.Root + "/target/upgrade"}
 
 // The main package gives the target the border of each version, in the order of the upgrades.
 func TestMixedMain(t *testing.T) {
@@ -83,7 +84,8 @@ func TestCopyKey(t *testing.T) {
 func TestReplaceSiblings(t *testing.T) {
 	j := job{Builder: &Builder{}, work: t.TempDir(), program: mixed, version: "v1.1.0", alone: true}
 	file := filepath.Join(j.work, "go.mod")
-	text := "module m\n\ngo 1.26\n\nrequire (\n\tgo.example/store v1.2.0\n\tgo.example/store/api v1.2.0\n\tgo.example/log v1.0.0\n)\n"
+	text := "module m\n\ngo 1.26\n\n" +
+		"require (\n\tgo.example/store v1.2.0\n\tgo.example/store/api v1.2.0\n\tgo.example/log v1.0.0\n)\n"
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
