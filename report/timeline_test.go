@@ -230,7 +230,7 @@ func TestShapeOfTimedRuns(t *testing.T) {
 	}
 	short := whole()
 	short.Records = slices.Concat(short.Records[:1], short.Records[42:])
-	if a := report.Shape(short); a != "2 store, 1 watched" {
+	if a := report.Shape(short); a != "1 reconfigured, 2 store, 1 watched" {
 		t.Errorf("%q of a short run", a)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -117,6 +118,9 @@ func (j *job) copyVersion(ctx context.Context, version string) (string, error) {
 	if err := one.prepareSource(ctx); err != nil {
 		return "", err
 	}
+	if err := one.replaceSiblings(ctx); err != nil {
+		return "", err
+	}
 	border := filepath.Join(one.source, filepath.FromSlash(strings.TrimPrefix(j.program.Border, j.program.Module)))
 	hash, err := one.copyKey(ctx, border)
 	if err != nil {
@@ -147,6 +151,34 @@ func (j *job) copyVersion(ctx context.Context, version string) (string, error) {
 		return "", err
 	}
 	return dir, nil
+}
+
+// replaceSiblings gives the modules that are released with the library the same version: those that the go.mod requires
+// in the library's version. Otherwise a version that is older than the required one would have newer parts.
+func (j *job) replaceSiblings(ctx context.Context) error {
+	file := filepath.Join(j.work, "go.mod")
+	out, err := j.run(ctx, "mod", "edit", "-json", file)
+	if err != nil {
+		return err
+	}
+	var m goMod
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	required := ""
+	for _, r := range m.Require {
+		if r.Path == j.program.Library {
+			required = r.Version
+		}
+	}
+	edits := []string{"mod", "edit"}
+	for _, r := range m.Require {
+		if r.Version == required && r.Path != j.program.Library && !isOurs(r.Path) {
+			edits = append(edits, "-replace="+r.Path+"="+r.Path+"@"+j.version)
+		}
+	}
+	_, err = j.run(ctx, append(edits, "--", file)...)
+	return err
 }
 
 // copiedModule is the go.mod of a copy. Each file keeps the language version of its own module.

@@ -12,7 +12,8 @@ import (
 
 // mixed is a program in a checkout's module that does not exist.
 var mixed = target.Program{Name: "store-upgrade", Library: "go.example/store", Versions: []string{"v1.0.0+v1.1.0"},
-	Module: target.Root + "/target/store", Border: target.Root + "/target/store/release", Package: target.Root + "/target/upgrade"}
+	Module: target.Root + "/target/store", Border: target.Root + "/target/store/release",
+	Package: target.Root + "/target/upgrade"}
 
 // The main package gives the target the border of each version, in the order of the upgrades.
 func TestMixedMain(t *testing.T) {
@@ -76,5 +77,24 @@ func TestCopyKey(t *testing.T) {
 	}
 	if key(map[string]string{"release.go": "package release // changed\n"}) == first {
 		t.Error("a change of the border does not change the key")
+	}
+}
+
+// The modules that are released with the library have its version, too.
+func TestReplaceSiblings(t *testing.T) {
+	j := job{Builder: &Builder{}, work: t.TempDir(), program: mixed, version: "v1.1.0", alone: true}
+	file := filepath.Join(j.work, "go.mod")
+	text := "module m\n\ngo 1.26\n\n" +
+		"require (\n\tgo.example/store v1.2.0\n\tgo.example/store/api v1.2.0\n\tgo.example/log v1.0.0\n)\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.replaceSiblings(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(got), "=>") != 1 ||
+		!strings.Contains(string(got), "replace go.example/store/api => go.example/store/api v1.1.0") {
+		t.Errorf("%v\n%s", err, got)
 	}
 }

@@ -31,13 +31,18 @@ func (r *run) start(n *bubble.Node) error {
 			return r.attend(n, release, s)
 		}
 		if n.Context().Err() != nil || r.leaves(n.Self()) { // a removed member does not start
-			break
+			return park(n)
 		}
 		if !errors.Is(err, errJoin) {
 			return fmt.Errorf("version %s does not start: %w", release.Version(), err)
 		}
 		time.Sleep(time.Second)
 	}
+	return nil
+}
+
+// park leaves a node without a member until it crashes.
+func park(n *bubble.Node) error {
 	<-n.Context().Done()
 	return nil
 }
@@ -129,8 +134,7 @@ func (r *run) attend(n *bubble.Node, release Release, s Server) error {
 // failed is called when a member has stopped on its own, which it does after its removal alone.
 func (r *run) failed(n *bubble.Node, release Release, err error) error {
 	if r.leaves(n.Self()) || n.Context().Err() != nil {
-		<-n.Context().Done()
-		return nil
+		return park(n)
 	}
 	return errors.Join(fmt.Errorf("version %s stopped without a request for the removal of member %d",
 		release.Version(), n.Self()), err)

@@ -160,16 +160,6 @@ func name(n lockstep.Node) string { return fmt.Sprint("n", n) }
 
 func address(n lockstep.Node, port int) string { return fmt.Sprintf("http://10.0.0.%d:%d", n, port) }
 
-// nodeAt is the node with a peer address.
-func (r *run) nodeAt(peer string) lockstep.Node {
-	for i := range r.cluster.all() {
-		if n := lockstep.Node(i + 1); address(n, peerPort) == peer {
-			return n
-		}
-	}
-	panic("upgrade: no node has the address " + peer)
-}
-
 // forget abandons what was in progress at a node before its crash.
 func (r *run) forget(n lockstep.Node) {
 	r.mutex.Lock()

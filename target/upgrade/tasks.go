@@ -11,10 +11,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timeout is the client's timeout of an operation, and pause how long it waits before the next one.
+// timeout is the client's timeout of an operation, pause how long it waits before the next one, and operatorPause how
+// long the operator waits between two steps: the servers refuse changes of a cluster that is not healthy.
 const (
-	timeout = 5 * time.Second
-	pause   = 100 * time.Millisecond
+	timeout       = 5 * time.Second
+	pause         = 100 * time.Millisecond
+	operatorPause = 2 * time.Second
 )
 
 // task is an operation of a client, or a task of the operator.
@@ -43,7 +45,7 @@ func (r *run) given(n *bubble.Node, clients []Client, id int32) {
 			return
 		}
 		r.change(ctx, n, clients[n.Setting()])
-		time.Sleep(pause)
+		time.Sleep(operatorPause)
 		r.finish(n, t, func() { r.operator.Next(t.change) })
 	})
 }

@@ -24,8 +24,8 @@ type Release struct{}
 // Version is the version, such as 3.6.16.
 func (Release) Version() string { return version.Version }
 
-// Start starts a member with files in dir. The cluster lists names and addresses of members, as in n1=http://10.0.0.1:2380.
-// A member that joins a cluster is no initial one. The result is a *Server.
+// Start starts a member with files in dir. The cluster lists names and addresses of members, as in
+// n1=http://10.0.0.1:2380. A member that joins a cluster is no initial one. The result is a *Server.
 func (Release) Start(
 	name, dir, client, peer, cluster string, joins bool, snapshots int, log func(level, line string) bool,
 ) (any, error) {
@@ -150,7 +150,9 @@ func (c *Client) Get(ctx context.Context, key string) (value string, revision in
 }
 
 // Swap sets a key that has an old value, empty for none. The result is the value afterwards.
-func (c *Client) Swap(ctx context.Context, key, old, value string) (is string, swapped bool, revision int64, err error) {
+func (c *Client) Swap(
+	ctx context.Context, key, old, value string,
+) (is string, swapped bool, revision int64, err error) {
 	has := clientv3.Compare(clientv3.Value(key), "=", old)
 	if old == "" {
 		has = clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
