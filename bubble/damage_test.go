@@ -573,6 +573,40 @@ func TestReconfigure(t *testing.T) {
 	}
 }
 
+// A cluster limits the configurations of a restart, and names them in events.
+func TestNextSettings(t *testing.T) {
+	var names []any
+	cluster := bubble.Cluster{
+		Name: "settings", Nodes: 3, Settings: 2, SettingNames: []string{"a", "b", "c"},
+		FaultOptions: bubble.FaultOptions{Reconfigure: 1},
+		NextSettings: func(_ *bubble.World, n lockstep.Node, now int) []int {
+			if n == 1 || now == 2 {
+				return nil
+			}
+			return []int{2}
+		},
+		Start: func(n *bubble.Node) error {
+			if want := 2 * min(1, n.Incarnation()-1) * min(1, int(n.Self()-1)); n.Setting() != want {
+				t.Errorf("node %d starts with %d, want %d", n.Self(), n.Setting(), want)
+			}
+			return nil
+		},
+	}
+	note := spec.OnEvent("names", bubble.Reconfigured,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			names = append(names, e.Value)
+			return nil
+		})
+	explore(t, lockstep.Plan{System: cluster, Strategy: storm, Spec: note, Runs: 5, Seed: 1})
+	if len(names) < 5 || slices.ContainsFunc(names, func(name any) bool { return name != "c" }) {
+		t.Errorf("names of configurations: %v", names)
+	}
+	cluster.SettingNames = cluster.SettingNames[:2]
+	if _, err := cluster.Describe(); err == nil || !strings.Contains(err.Error(), "2 names of 3 configurations") {
+		t.Error(err)
+	}
+}
+
 // A node whose disk keeps it from starting is restarted once in the settling stage, and stays down. The others settle.
 func TestSettleWithoutDisk(t *testing.T) {
 	stopped, settled := 0, 0

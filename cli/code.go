@@ -11,19 +11,35 @@ import (
 	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/report/source"
+	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// countsStatements reports whether the user asked for code coverage.
+// countsStatements reports whether the user asked for code coverage, or for a strategy that learns from it.
 func (c *runCmd) countsStatements() bool {
-	return c.CoverProfile != "" || c.CoverPage != "" || c.CountStatements
+	return c.CoverProfile != "" || c.CoverPage != "" || c.CountStatements || c.learnsFrom(lockstep.CodeFeatures)
+}
+
+// learnsFrom reports whether the strategy learns from features of a kind. An unknown strategy is an error elsewhere.
+func (c *runCmd) learnsFrom(kind string) bool {
+	s, err := strategy.Parse(c.Strategy)
+	guided, ok := s.(strategy.Guided)
+	return err == nil && ok && guided.By.String() == kind
+}
+
+// asksToCount names the flags that ask for counters of statements.
+func (c *runCmd) asksToCount() string {
+	if c.learnsFrom(lockstep.CodeFeatures) {
+		return "--strategy guided:by=" + lockstep.CodeFeatures
+	}
+	return "--coverprofile and --coverpage"
 }
 
 // chooseBuild selects the build whose statements have counters, if the user asked for code coverage.
 func (c *runCmd) chooseBuild() error {
 	if !c.countsStatements() {
 		if len(c.CoverPkg) > 0 {
-			return errors.New("--coverpkg requires --coverprofile or --coverpage")
+			return errors.New("--coverpkg requires --coverprofile, --coverpage or --strategy guided:by=code")
 		}
 		return nil
 	}
@@ -56,8 +72,9 @@ func (c *runCmd) statements(plan *lockstep.Plan) (*code.Meter, error) {
 	meter, err := code.NewMeter()
 	if errors.Is(err, code.ErrNoCounters) {
 		return nil, fmt.Errorf(
-			"--coverprofile and --coverpage: %s is part of this program, which counts no statements; they measure targets "+
-				"that the go command builds on demand: %s, or the directory of a main package",
+			"%s: %s is part of this program, which counts no statements; the go command builds them into targets that it "+
+				"builds on demand: %s, or the directory of a main package",
+			c.asksToCount(),
 			c.Target,
 			"etcdserver, hashicorpraft, nats and others",
 		)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,11 +9,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -59,19 +59,32 @@ func CheckFiles(pairs ...string) error {
 // Keep shrinks, draws and stores a failing run. If it cannot store the trace, it writes it to the directory for
 // temporary files or to standard error, so that the finding is not lost. It returns the failure even so.
 func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o artifact.Options) (*artifact.Kept, error) {
+	o.Fresh = e.fresh(e.allowances(plan))
+	return e.keep(e.Ctx, plan, found, o)
+}
+
+// keep is Keep within a context, without a rerun in a fresh process unless the options have one.
+func (e *Env) keep(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o artifact.Options) (*artifact.Kept,
+	error) {
 	o.Write, o.Tool = e.write, tool()
 	allowed := e.allowances(plan)
 	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
-	if self, err := os.Executable(); err == nil {
-		o.Fresh = func(file string) []string {
-			return slices.Concat([]string{self, "replay", file}, e.conformed.words(), setFlags(allowed))
-		}
-	}
-	k, err := artifact.Run(e.Ctx, plan, found, o)
+	k, err := artifact.Run(ctx, plan, found, o)
 	if k.File == "" {
 		k.File, err = e.rescue(k.Trace, err)
 	}
 	return k, err
+}
+
+// fresh returns the command by which another process replays a trace, or nil if this program has no file.
+func (e *Env) fresh(allowed []string) func(file string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return func(file string) []string {
+		return slices.Concat([]string{self, "replay", file}, e.conformed.words(), setFlags(allowed))
+	}
 }
 
 // Replay returns the command that replays a trace. The command names this program's main package if the user asked for
@@ -134,33 +147,14 @@ func tool() string {
 // joinLines returns a text as one line, without control characters. A trace cannot send commands to a terminal in this
 // way.
 func joinLines(s string) string {
-	line := strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, line)
+	return words.Clean(strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " "))
 }
 
 // commandLine returns words in a form that one can paste into a shell.
-func commandLine(words []string) string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = quoted(w)
+func commandLine(list []string) string {
+	quoted := make([]string, len(list))
+	for i, w := range list {
+		quoted[i] = words.Quoted(w)
 	}
-	return strings.Join(list, " ")
-}
-
-// quoted quotes a word for a shell.
-func quoted(s string) string {
-	special := func(r rune) bool {
-		return r < utf8.RuneSelf &&
-			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-				strings.ContainsRune("_-+=:,./@%^", r))
-	}
-	if s == "" || strings.ContainsFunc(s, special) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
+	return strings.Join(quoted, " ")
 }

@@ -129,20 +129,3 @@ func TestOneLine(t *testing.T) {
 		t.Errorf("a terminal would obey: %q", got)
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{
-		"a/b.trace": "a/b.trace",
-		"a b":       "'a b'",
-		"it's":      `'it'\''s'`,
-		"":          "''",
-		"a=b!":      "'a=b!'",
-		"{x}":       "'{x}'",
-		"a\nb":      "'a\nb'",
-		"é":         "é",
-	} {
-		if got := quoted(in); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/target"
 )
 
@@ -39,7 +40,7 @@ func (a Allow) check(t target.Target, named map[string]string) error {
 	for _, o := range t.Options() {
 		if value, set := named[o.Key]; set && !o.FromFile(value) && !a.has(o.Key, value) {
 			return fmt.Errorf("%s=%s %s, which a trace or plan must not choose: give --set %s to allow it", o.Key, value,
-				o.Trust.Does(), quoted(o.Key+"="+value))
+				o.Trust.Does(), words.Quoted(o.Key+"="+value))
 		}
 	}
 	return nil
@@ -59,7 +60,7 @@ func (e *Env) CheckNamed(name string, set []string, allow Allow) error {
 					"and run it",
 				name,
 				strings.Join(e.app.names(), ", "),
-				quoted(pkg),
+				words.Quoted(pkg),
 			)
 		}
 		return nil
@@ -71,7 +72,7 @@ func (e *Env) CheckNamed(name string, set []string, allow Allow) error {
 		return checkName(target.VersionKey, version)
 	}
 	return fmt.Errorf("%s of %s is not a listed version of %s (%s): give --set version=%s to download and build it",
-		quoted(version), p.Library, name, strings.Join(p.Versions, ", "), quoted(version))
+		words.Quoted(version), p.Library, name, strings.Join(p.Versions, ", "), words.Quoted(version))
 }
 
 // checkOptions reports an option that the file with the campaign must not set.

@@ -7,6 +7,7 @@ import (
 	goversion "go/version"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,11 @@ type Program struct {
 	Overlay func(library fs.FS) (map[string][]byte, error)
 	// Changed describes the overlay, as part of the name of the build.
 	Changed string
+	// Border is the import path of a package of the Module that binds the Library by a type Release, whose methods have
+	// types of the standard library only. If it is set, the program links several versions, named as in
+	// v3.5.16+v3.6.16: each with a copy of the border and of all that it imports. The Package is then no main package,
+	// but has a function Main(name string, releases ...R), where every Release implements the interface R.
+	Border string
 	// Counted are the patterns of the packages whose statements are counted if code coverage is measured. Without
 	// patterns they are those of the Library. A program without either has no Go code under test of its own.
 	Counted []string
@@ -71,6 +77,25 @@ func (p *Program) Build(version string) string {
 		name += "~" + p.Changed
 	}
 	return name
+}
+
+// versionForm matches a version without build metadata.
+var versionForm = regexp.MustCompile(`^v[0-9][0-9A-Za-z.-]*$`)
+
+// MixedVersions splits the versions of a program with a Border, as in v3.5.16+v3.6.16. The order is that of the
+// upgrades. One version is a cluster without upgrades.
+func MixedVersions(text string) ([]string, error) {
+	list := strings.Split(text, "+v") // a version may end with +incompatible
+	for i, v := range list {
+		if i > 0 {
+			list[i] = "v" + v
+		}
+		bare := strings.TrimSuffix(list[i], "+incompatible")
+		if !versionForm.MatchString(bare) || slices.Contains(list[:i], list[i]) {
+			return nil, fmt.Errorf("the versions %q must be different ones separated by +, as in v1.2.3+v1.3.0", text)
+		}
+	}
+	return list, nil
 }
 
 func (p *Program) version(version string) string {
@@ -122,6 +147,9 @@ func (p *Program) Check() error {
 			p.Name, p.Library)
 	case p.Library == "" && (len(p.Versions) > 0 || p.Overlay != nil):
 		return fmt.Errorf("target: the program %s has versions or an overlay, but names no library", p.Name)
+	case p.Border != "" && (p.Library == "" || p.Overlay != nil || !strings.HasPrefix(p.Border, p.Module+"/")):
+		return fmt.Errorf("target: the program %s has the border %s, so it needs a library, no overlay, and a border "+
+			"in its module %s", p.Name, p.Border, p.Module)
 	case p.Oldest != "" && (p.Library == "" || !goversion.IsValid(number(p.Oldest))):
 		return fmt.Errorf("target: the oldest version %q of the program %s is none, allowed are versions of a library",
 			p.Oldest, p.Name)

@@ -37,6 +37,14 @@ func ExampleProgram_Check() {
 	// target: a program needs a name and a package, and has "server" and ""
 }
 
+func ExampleMixedVersions() {
+	fmt.Println(target.MixedVersions("v1.4.0+v1.5.0"))
+	fmt.Println(target.MixedVersions("v1.4.0+v1.4.0"))
+	// Output:
+	// [v1.4.0 v1.5.0] <nil>
+	// [] the versions "v1.4.0+v1.4.0" must be different ones separated by +, as in v1.2.3+v1.3.0
+}
+
 func ExampleThisBuild() {
 	fmt.Printf("%q\n", target.ThisBuild()) // these tests are not built on demand
 	// Output: ""

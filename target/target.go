@@ -152,7 +152,29 @@ func (t Target) Build(pairs []string) (lockstep.System, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", t.Name, err)
 	}
+	if cleared := option.Cleared(system, t.def); len(cleared) > 0 {
+		return without{system, cleared}, nil
+	}
 	return system, nil
+}
+
+// without is a system without something that its target has by default. A system leaves out its own zero options from
+// the header of a trace, and there they must be, or a replay would build the target's default.
+type without struct {
+	lockstep.System
+	cleared map[string]string
+}
+
+// Describe adds the options to those of the system.
+func (w without) Describe() (lockstep.Info, error) {
+	info, err := w.System.Describe()
+	if err != nil {
+		return info, err
+	}
+	options := maps.Clone(w.cleared)
+	maps.Copy(options, info.Options)
+	info.Options = options
+	return info, nil
 }
 
 // gathered moves the options that are not the target's into the option that collects them.

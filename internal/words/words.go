@@ -1,4 +1,4 @@
-// Package words formats numbers of things as text, and makes untrusted texts safe to print.
+// Package words formats numbers of things as text, and makes untrusted texts safe to print and to quote.
 package words
 
 import (
@@ -19,6 +19,19 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Quoted quotes a word for a shell, where it needs quotes.
+func Quoted(word string) string {
+	special := func(r rune) bool {
+		return r < utf8.RuneSelf &&
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+				strings.ContainsRune("_-+=:,./@%^", r))
+	}
+	if word == "" || strings.ContainsFunc(word, special) {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
 }
 
 // Printf prints like fmt.Fprintf, with every text and error cleaned. The format is the program's own and stays

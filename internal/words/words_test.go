@@ -45,3 +45,23 @@ func TestClean(t *testing.T) {
 		t.Errorf("%q", b.String())
 	}
 }
+
+// A shell reads a quoted word as that word, whatever it contains.
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		"a/b.trace":  "a/b.trace",
+		"$(touch x)": "'$(touch x)'",
+		"a;`b`":      "'a;`b`'",
+		"a b":        "'a b'",
+		"it's":       `'it'\''s'`,
+		"":           "''",
+		"a=b!":       "'a=b!'",
+		"{x}":        "'{x}'",
+		"a\nb":       "'a\nb'",
+		"é":          "é",
+	} {
+		if got := words.Quoted(in); got != want {
+			t.Errorf("Quoted(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -14,7 +15,7 @@ import (
 // Script is a draft of a shell script that does with real servers what a run does: it starts members, asks what clients
 // and the operator ask, kills members and starts them again. What a script cannot do, such as a power failure, the loss
 // of a message or a pause within the server, it says in a comment. Time is real there, so that a race may need many
-// attempts.
+// attempts. A trace is untrusted: each of its texts becomes one quoted argument, or part of a comment of one line.
 func Script(t *trace.Trace) string {
 	w := &scriptWriter{}
 	w.head(t)
@@ -47,7 +48,7 @@ func Script(t *trace.Trace) string {
 		}
 	}
 	if f := t.Outcome.Finding; f != nil {
-		w.line(w.at, "# expected: %s: %s", f.Property, strings.ReplaceAll(f.Text, "\n", " "))
+		w.line(w.at, "# expected: %s: %s", f.Property, f.Text)
 	}
 	w.b.WriteString("wait\n")
 	return w.b.String()
@@ -81,15 +82,13 @@ ctl() { # asks member $1
 	member=$1; shift
 	"$ETCDCTL" --endpoints http://127.0.0.1:${member}%d "$@"
 }
-`, words(t.Header.Target, t.Header.Build), t.Header.Seed, t.Header.Run, clientPort, clientPort, peerPort, peerPort,
-		strings.Join(all, ","), flags(t.Header.Options), clientPort)
+`, words.Clean(t.Header.Target+" "+t.Header.Build), t.Header.Seed, t.Header.Run, clientPort, clientPort, peerPort,
+		peerPort, strings.Join(all, ","), flags(t.Header.Options), clientPort)
 	for n := 1; n <= members; n++ {
 		fmt.Fprintf(&s.b, "start %d\n", n)
 	}
 	s.b.WriteString("sleep 3\n")
 }
-
-func words(list ...string) string { return strings.Join(list, " ") }
 
 // flags are the options of a run that are flags of the server.
 func flags(options map[string]string) string {
@@ -98,19 +97,22 @@ func flags(options map[string]string) string {
 		{"snapshots", "snapshot-count"}, {"batch", "experimental-compaction-batch-limit"},
 	} {
 		if v := options[f.option]; v != "" && v != "0" {
-			text += fmt.Sprintf(" --%s=%s", f.flag, v)
+			text += fmt.Sprintf(" --%s=%s", f.flag, argument(v))
 		}
 	}
 	return text
 }
 
-// line writes a line, after a pause if the run had one.
+// argument is a text of a trace as an argument of a command.
+func argument(text string) string { return words.Quoted(words.Clean(text)) }
+
+// line writes one line, after a pause if the run had one.
 func (s *scriptWriter) line(at trace.Time, format string, args ...any) {
 	if pause := time.Duration(at - s.at); s.at > 0 && pause >= 50*time.Millisecond {
 		fmt.Fprintf(&s.b, "sleep %.2f\n", pause.Seconds())
 	}
 	s.at = max(s.at, at)
-	fmt.Fprintf(&s.b, format+"\n", args...)
+	s.b.WriteString(words.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // answers reports which operations are answered, by the record of their call.
@@ -144,15 +146,19 @@ func operation(text string, at trace.Node, answered bool) string {
 	switch {
 	case strings.Contains(about, " and "), verb == "cas":
 		return fmt.Sprintf("# at member %d, a transaction: %s", at, text)
+	case isFlag(key), isFlag(value): // etcdctl would take it for an option
 	case verb == "put":
-		return fmt.Sprintf("ctl %d put %s %s%s", at, key, value, tail)
+		return fmt.Sprintf("ctl %d put %s %s%s", at, argument(key), argument(value), tail)
 	case verb == "get":
-		return fmt.Sprintf("ctl %d get %s%s", at, key, tail)
+		return fmt.Sprintf("ctl %d get %s%s", at, argument(key), tail)
 	case verb == "delete":
-		return fmt.Sprintf("ctl %d del %s%s", at, key, tail)
+		return fmt.Sprintf("ctl %d del %s%s", at, argument(key), tail)
 	}
 	return fmt.Sprintf("# at member %d: %s", at, text)
 }
+
+// isFlag reports whether a command would take a text for an option.
+func isFlag(text string) bool { return strings.HasPrefix(text, "-") }
 
 // The requests of watchers and of the operator, as the log has them.
 var (
@@ -172,8 +178,11 @@ func request(l trace.Log) string {
 		return fmt.Sprintf("ctl %d compact %s", l.Node, m[1])
 	}
 	if m := watchLine.FindStringSubmatch(l.Text); m != nil {
-		key, from := m[1], ""
-		if strings.HasPrefix(key, "all keys") {
+		key, from := argument(m[1]), ""
+		switch {
+		case isFlag(m[1]): // "--" would begin a program that etcdctl runs for each event
+			return fmt.Sprintf("# at member %d: %s", l.Node, l.Text)
+		case strings.HasPrefix(m[1], "all keys"):
 			key = "--prefix ''"
 		}
 		if m[2] != "" {
