@@ -266,9 +266,9 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// careless stops at the first call that fails, or that it finds damage after: with an error, by an exit, or by a bug in
+// stopping stops at the first call that fails, or that it finds damage after: with an error, by an exit, or by a bug in
 // its handling of the error.
-func careless(how string) func(*bubble.Node) error {
+func stopping(how string) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
 		dir, err := n.Dir()
 		if err != nil {
@@ -335,7 +335,7 @@ func TestAllowDiskExit(t *testing.T) {
 		{"error", bubble.Files{}, damaged, ""},
 	} {
 		stopped := 0
-		plan := faultPlan(20, c.files, careless(c.how), tallying(&stopped, bubble.Exited))
+		plan := faultPlan(20, c.files, stopping(c.how), tallying(&stopped, bubble.Exited))
 		cluster := plan.System.(bubble.Cluster)
 		cluster.AllowDiskExit = c.allow
 		plan.System = cluster

@@ -23,8 +23,8 @@ func ExamplePanic() {
 	// Output: too much
 }
 
-// The runtime raises the panic for a nil pointer and an index, the program its own; a deferred function that panics once
-// more changes nothing, and a panic that was recovered is none.
+// The runtime raises the panic for a nil pointer and an index, the program its own. A deferred function that panics
+// once more changes nothing, and a panic that was recovered is none.
 func TestByRuntime(t *testing.T) {
 	var none *int
 	var empty []int

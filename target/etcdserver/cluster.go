@@ -183,9 +183,9 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	}
 }
 
-// mayStop states how a member may stop because of its disk: with an error or by a panic of its own. After damage at rest
-// it may stop in any way, because the pages of its store have no checksums. Where a call fails and the server then uses
-// what the call did not return, as in etcd-io/etcd#18810, that is a finding.
+// mayStop states how a member may stop because of its disk: with an error or by a panic of its own. After damage at
+// rest it may stop in any way, because the pages of its store have no checksums. Where a call fails and the server then
+// uses what the call did not return, as in etcd-io/etcd#18810, that is a finding.
 func mayStop(e bubble.DiskExit) bool { return e.Damaged || !e.Runtime }
 
 // grace is the time in which the goroutines of a crashed member return resources that members share: the server's

@@ -31,15 +31,13 @@ const (
 	compacted                // a member began to compact, or continued
 	unfinished               // a compaction that a member did not finish
 	snapshot                 // a lagging member received one
-	paused                   // a member
 	defragmented             // a member's file
-	granted                  // a user's right
 	allDeeds
 )
 
 func (d deed) String() string {
 	return [...]string{"crashes", "cuts", "deletions", "watches", "progress notifications", "backups", "compactions",
-		"compactions not ended", "snapshots received", "pauses", "defragmentations", "rights"}[d]
+		"compactions not ended", "snapshots received", "defragmentations"}[d]
 }
 
 // deeds is a spec that always holds, and counts events in runs: by steps, by events, and by the server's own metrics,
@@ -129,15 +127,9 @@ func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
 		d.run[crash]++
 	case trace.Cut:
 		d.run[cut]++
-	case trace.Pause:
-		d.run[paused]++
 	}
 	for _, e := range run.Events() {
 		switch v := e.Value.(type) {
-		case *Right:
-			if v.Allow && v.How == Done {
-				d.run[granted]++
-			}
 		case *watch.Opened:
 			d.run[watching]++
 		case *watch.Wrote:
