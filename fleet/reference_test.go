@@ -26,3 +26,15 @@ func TestReference(t *testing.T) {
 	}
 	t.Error("there is no command fleet")
 }
+
+// Every command line of a fleet on the pages is one that the program accepts.
+func TestCommandLinesOfPages(t *testing.T) {
+	c := reference.Checker{App: cli.App{Commands: []any{&fleet.Commands{}}}}
+	number, err := c.CheckPages("..", "fleet")
+	if err != nil {
+		t.Error(err)
+	}
+	if number < 20 {
+		t.Errorf("only %d command lines", number)
+	}
+}
