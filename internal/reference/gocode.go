@@ -181,7 +181,7 @@ func (c *goChecker) declare(file *ast.File) {
 	for _, i := range file.Imports {
 		of := strings.Trim(i.Path.Value, `"`)
 		if !strings.HasPrefix(of, target.Root) {
-			c.foreign[path.Base(of)] = true
+			c.foreign[packageName(of)] = true
 		}
 		if i.Name != nil {
 			c.declared[i.Name.Name] = true
@@ -206,6 +206,16 @@ func (c *goChecker) declare(file *ast.File) {
 		}
 		return true
 	})
+}
+
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+
+// packageName guesses the name of a package from its import path, whose last element may be a major version.
+func packageName(of string) string {
+	if majorVersion.MatchString(path.Base(of)) {
+		of = path.Dir(of)
+	}
+	return path.Base(of)
 }
 
 func (c *goChecker) names(list []*ast.Ident) {

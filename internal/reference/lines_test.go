@@ -35,7 +35,7 @@ func TestChecker(t *testing.T) {
 		{"```console\n$ lockstep list\nlockstep no command\n```", ""},
 		{"    A=\"--seed 7\n      --rnus 2\"\n    lockstep run smr-bug $A --runs 10", "unknown flag --rnus"},
 		{"    lockstep run smr-bug --runs ten", "expected a valid 64 bit int"},
-		{"    lockstep run", "missing positional arguments <target>"},
+		{"    lockstep run", "expected \"<target>\""},
 		{"    lockstep run TARGET      what the command does", ""},
 		{"    lockstep rnu TARGET      what the command does", "unexpected argument rnu"},
 		{"- It says `lockstep run` and `lockstep replay TRACE --log NODE`.", ""},
@@ -105,6 +105,7 @@ func TestCheckGo(t *testing.T) {
 		{"func f( {", "is no Go"},
 		{"```\n\n```go fix=f.go\ncase a:", ""},
 		{"import \"example.com/bubble\"\n\nvar x = bubble.Clutser{}", ""},
+		{"import \"example.com/bubble/v3\"\n\nvar x = bubble.Clutser{}", ""},
 	} {
 		if err := os.WriteFile(page, []byte("```go\n"+c.code+"\n```\n"), 0o666); err != nil {
 			t.Fatal(err)
