@@ -76,7 +76,8 @@ func made(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-cover", "-covermode=count", "-coverpkg=./...", "-o", "x", ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-cover", "-covermode=count", "-coverpkg=./...", "-o", "x",
+		".")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	run := exec.CommandContext(t.Context(), filepath.Join(dir, "x"))
 	run.Env = append(os.Environ(), "GOCOVERDIR="+out)
