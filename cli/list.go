@@ -33,6 +33,8 @@ type listed struct {
 	Versions []string        `json:"versions,omitempty"` // known to work
 	Strategy string          `json:"strategy,omitempty"` // the default strategy of the target
 	Campaign []string        `json:"campaign,omitempty"` // the options of a campaign without options
+	// Sometimes is what a campaign usually reaches.
+	Sometimes []string `json:"sometimes,omitempty"`
 	// Properties are what the target's spec checks, Scenarios are the values of --scenario, Seen is what scenarios and
 	// specs see of a run, Shapes describes the rounds, and Example is a command. All are set only if the user asks for a
 	// single target.
@@ -122,12 +124,13 @@ func (a *App) list() []listed {
 	var all []listed
 	for _, t := range a.Targets {
 		l := listed{
-			Name:     t.Name,
-			Help:     t.Help,
-			Options:  t.Options(),
-			Linked:   true,
-			Strategy: cmp.Or(t.Strategy, usualStrategy),
-			Campaign: t.Campaign,
+			Name:      t.Name,
+			Help:      t.Help,
+			Options:   t.Options(),
+			Linked:    true,
+			Strategy:  cmp.Or(t.Strategy, usualStrategy),
+			Campaign:  t.Campaign,
+			Sometimes: t.Sometimes,
 		}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
@@ -177,6 +180,9 @@ func writeListed(w io.Writer, list []listed) {
 		}
 		if len(l.Campaign) > 0 {
 			fmt.Fprintf(w, "      %-14s without any: %s\n", "--set", strings.Join(l.Campaign, " "))
+		}
+		if len(l.Sometimes) > 0 {
+			fmt.Fprintf(w, "      %-14s usual: %s\n", "--sometimes", strings.Join(l.Sometimes, ","))
 		}
 		if l.Strategy != "" {
 			fmt.Fprintf(w, "      %-14s by default %s\n", "--strategy", l.Strategy)

@@ -44,7 +44,7 @@ type runCmd struct {
 	CoverPage         string        `name:"coverpage" placeholder:"FILE" help:"Count them, too, and write the sources as an HTML page: executed, only under faults, never."`
 	CoverPkg          []string      `name:"coverpkg" placeholder:"PATTERN,..." help:"With --coverprofile, --coverpage or guided:by=code: patterns of the packages to count, instead of those of the system."`
 	CountStatements   bool          `hidden:"" help:"Count the statements, for another process that writes them."`
-	Sometimes         []string      `placeholder:"WHAT,..." help:"What must happen at least once in the campaign, which otherwise has the problem that it is unreached: types of events, kinds of step (crash), or both with a role (crash:leader)."`
+	Sometimes         []string      `placeholder:"WHAT,..." help:"What must happen at least once in the campaign, which otherwise has the problem that it is unreached: types of events, kinds of step (crash), both with a role (crash:leader), or usual: what lockstep list names for the target."`
 	Report            string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
 	JUnit             string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
 	Annotate          bool          `help:"Print GitHub annotations."`
@@ -108,7 +108,7 @@ func (c *runCmd) Run(e *Env) error {
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
 	}
-	if err := c.sometimes(&plan); err != nil {
+	if err := c.sometimes(&plan, at.target); err != nil {
 		return err
 	}
 	meter, err := c.meter(&plan)
@@ -249,7 +249,7 @@ func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) 
 	}
 	plan.Watch = watchdog.After(timeout(at.target, c.StepTimeout))
 	if c.learnsFrom(lockstep.ModelFeatures) && c.Conform == "" {
-		return plan, errors.New("--strategy guided:by=model needs --conform, which names the model")
+		return plan, errors.New("--strategy " + byModel + " needs --conform, which names the model")
 	}
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""

@@ -29,6 +29,8 @@ type Target struct {
 	// Campaign is the options of a campaign for which the user sets none, as "key=value": a workload in which operations
 	// are answered, faults happen, and most runs check every property of the spec. nil means the options' defaults.
 	Campaign []string
+	// Sometimes is what a campaign that tests the target well reaches at least once, as --sometimes names it.
+	Sometimes []string
 	// Script is a draft of a program, usually a shell script, that does with real servers what a run does; nil: there is
 	// none.
 	Script func(*trace.Trace) string
@@ -92,6 +94,12 @@ func (t Target) WithScript(script func(*trace.Trace) string) Target {
 // WithCampaign is the target with options of a campaign for which the user sets none.
 func (t Target) WithCampaign(pairs ...string) Target {
 	t.Campaign = pairs
+	return t
+}
+
+// WithSometimes is the target with what a campaign that tests it well reaches at least once.
+func (t Target) WithSometimes(what ...string) Target {
+	t.Sometimes = what
 	return t
 }
 

@@ -127,6 +127,7 @@ type monitor struct {
 	found     *lockstep.Finding
 	why       string // the picture of the finding
 	checked   [1]int
+	features  []uint64 // of the last run
 }
 
 // Reset begins a new run.
