@@ -114,10 +114,10 @@ func TestLongTimelineOpens(t *testing.T) {
 	crash := eval[bool](t, b, `(() => {
 		document.querySelector('.views button[data-view=found]').click();
 		const early = document.querySelector('section[data-view=found] .early');
-		if (early.checkVisibility({}) && early.querySelector('pre').getClientRects().length) return false;
+		const lines = early.querySelector('pre');
+		if (early.open || lines.checkVisibility()) return false;
 		early.querySelector('summary').click();
-		return early.querySelector('pre').getClientRects().length > 0 &&
-			early.textContent.includes('3  0.003 s  crash at node 2\n');
+		return early.open && lines.checkVisibility() && lines.textContent.includes('3  0.003 s  crash at node 2\n');
 	})()`)
 	if !crash {
 		t.Error("an early step is not among the lines of text, or they are shown before a click")
