@@ -285,7 +285,8 @@ func TestValuesOfClients(t *testing.T) {
 	if err := report.Markdown(&b, run, report.PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "by client: return.\n\n| time | c1 | c2 |\n| --- | --- | --- |\n| 0.010 s | **is 3** |  |\n| 0.011 s |  | **is 0** |\n\n"
+	want := "by client: return.\n\n| time | c1 | c2 |\n| --- | --- | --- |\n" +
+		"| 0.010 s | **is 3** |  |\n| 0.011 s |  | **is 0** |\n\n"
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("no\n%s\nin\n%s", want, b.String())
 	}

@@ -56,8 +56,13 @@ func TestIsFlag(t *testing.T) {
 // An operation is answered if its client's next return follows; the last call of a client may stay open.
 func TestAnswered(t *testing.T) {
 	run := &trace.Trace{}
-	for _, e := range []trace.Event{{}, {Type: spec.EventCall, Text: "c1 put a=1"}, {Type: spec.EventCall, Text: "c2 get a"},
-		{Type: spec.EventReturn, Text: "c1 is 1"}, {Type: spec.EventCall, Text: "c1 put a=2"}} {
+	for _, e := range []trace.Event{
+		{},
+		{Type: spec.EventCall, Text: "c1 put a=1"},
+		{Type: spec.EventCall, Text: "c2 get a"},
+		{Type: spec.EventReturn, Text: "c1 is 1"},
+		{Type: spec.EventCall, Text: "c1 put a=2"},
+	} {
 		run.Records = append(run.Records, trace.Record{Events: []trace.Event{e}})
 	}
 	if got := script.Answered(run); !got[1] || got[2] || got[4] {

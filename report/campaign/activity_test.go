@@ -56,8 +56,8 @@ func TestActivity(t *testing.T) {
 			Checked:  []lockstep.Count{{Name: "p", N: 130, Runs: 13}},
 		},
 			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was checked 130 times, 1.3 a run",
-				"warning: property p was checked in 13 of 100 runs only: try longer runs, or baseline:drop=0, which has no faults; " +
-					"if they are idle, too, look at the system's adapter"}},
+				"warning: property p was checked in 13 of 100 runs only: try longer runs, or baseline:drop=0, which has no " +
+					"faults; if they are idle, too, look at the system's adapter"}},
 		{"checked often enough", lockstep.Result{
 			Strategy: "pos",
 			Runs:     100,
