@@ -22,7 +22,7 @@ var All = []target.Program{
 	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, with its goroutines, in virtual time",
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
 			"v1.3.10"},
-		Exact: true}),
+		Oldest: "v1.3.7", Exact: true}),
 	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: true,
 		Counted: []string{"github.com/hashicorp/memberlist/..."}}),
 	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: true,
@@ -80,6 +80,7 @@ var All = []target.Program{
 			Exact:    true,
 			Library:  "github.com/nats-io/nats-server/v2",
 			Versions: []string{"v2.15.2", "v2.12.1"},
+			Oldest:   "v2.11.4",
 		},
 	),
 	upgrade("etcdserver", target.Program{
