@@ -41,6 +41,9 @@ func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 	if err := p.learn(); err != nil {
 		return nil, err
 	}
+	if err := p.checkFeatures(); err != nil {
+		return nil, err
+	}
 	c := &BatchRunner{plan: p, workers: p.Workers}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)

@@ -1,5 +1,7 @@
 package lockstep
 
+import "fmt"
+
 // Observer watches the runs of a campaign without checking them, e.g. to measure what they cover. It is part of a
 // [Plan].
 type Observer interface {
@@ -19,6 +21,56 @@ type Watcher interface {
 	Observe(run *Run)
 	// Noted returns the run's data for the observer. It must not change with the next run.
 	Noted() any
+}
+
+// FeatureSource is a [Watcher] or a [Monitor] that offers what a run reached to strategies that learn from it, as
+// features: numbers that stand for something a run can reach, such as a statement of the system or a state of a model.
+type FeatureSource interface {
+	// Features returns the features of a kind that the run just made reached, each once. Their order is the same when
+	// the run is repeated. The result is valid until the next run. Features reports false if it does not offer the
+	// kind; it is asked for that before the first run, too.
+	Features(kind string) ([]uint64, bool)
+}
+
+// The kinds of features that Lockstep knows.
+const (
+	CodeFeatures  = "code"  // statements of the system that the run executed
+	ModelFeatures = "model" // states and rules of a model with which the run was compared
+)
+
+// sourceOf returns the first watcher or the monitor that offers a kind of features; nil if none does.
+func sourceOf(kind string, watchers []Watcher, m Monitor) FeatureSource {
+	for _, w := range watchers {
+		if s, ok := w.(FeatureSource); ok && offers(s, kind) {
+			return s
+		}
+	}
+	if s, ok := m.(FeatureSource); ok && offers(s, kind) {
+		return s
+	}
+	return nil
+}
+
+func offers(s FeatureSource, kind string) bool {
+	_, ok := s.Features(kind)
+	return ok
+}
+
+// checkFeatures reports that nothing offers the features from which the strategy learns.
+func (p *prepared) checkFeatures() error {
+	kind := p.terms.Features
+	if kind == "" {
+		return nil
+	}
+	var watchers []Watcher
+	for _, o := range p.Observers {
+		watchers = append(watchers, o.New(p.info))
+	}
+	if sourceOf(kind, watchers, p.Spec.New(p.info)) != nil {
+		return nil
+	}
+	return fmt.Errorf("lockstep: %s learns from features of the kind %q, which no observer and not the spec of the plan "+
+		"offers", p.Strategy, kind)
 }
 
 // sampledWatcher is a watcher that observes only some runs.

@@ -291,8 +291,11 @@ func (r *Result) vacuous() (list []Problem) {
 	return list
 }
 
-// seldom is the share of runs below which a property counts as hardly exercised.
-const seldom = 0.2
+// seldom is the share of runs below which a property counts as hardly exercised, in campaigns of at least leastRuns.
+const (
+	seldom    = 0.5
+	leastRuns = 5
+)
 
 // idleRuns reports why the runs show little. A system that never emits events is not idle for that reason: its spec
 // may look at states.
@@ -302,8 +305,8 @@ func (r *Result) idleRuns() []Problem {
 		why = "most runs are idle"
 	}
 	for _, j := range r.Checked {
-		if why == "" && !j.Sometimes && j.N > 0 && r.Runs >= 1/seldom && float64(j.Runs) < seldom*float64(r.Runs) {
-			why = fmt.Sprintf("property %s was checked in few runs only", j.Name)
+		if why == "" && !j.Sometimes && j.N > 0 && r.Runs >= leastRuns && float64(j.Runs) < seldom*float64(r.Runs) {
+			why = fmt.Sprintf("property %s was checked in %d of %d runs only", j.Name, j.Runs, r.Runs)
 		}
 	}
 	if why == "" {

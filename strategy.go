@@ -37,6 +37,10 @@ type Terms struct {
 	// runs that each of them makes before all learn what the others have learned. 0 means one lineage, without an
 	// end. The schedulers of a strategy with several lineages are each a [Learner].
 	Lineages, Epoch int
+	// Features is the kind of features from which the scheduler learns, a [FeatureLearner], e.g. CodeFeatures. An
+	// observer or the spec of the plan must offer them: see [FeatureSource]. It is empty if the scheduler sees for
+	// itself what it learns from.
+	Features string
 	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may
 	// arrive in any order. A run that is shrunk or replayed keeps to it.
 	Order *trace.Order
@@ -78,6 +82,15 @@ type Learner interface {
 	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. The function
 	// source returns the random source with which a run was made.
 	Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error
+}
+
+// FeatureLearner is a scheduler that learns from what each run reached, beyond what it sees of the run itself.
+type FeatureLearner interface {
+	Scheduler
+	// Reached receives the features of the run just made, of the kind that Terms.Features names, each once. It is called
+	// before the next Reset, and before Learned. It is not called for a run that was inconclusive. The list must not be
+	// kept.
+	Reached(features []uint64)
 }
 
 // Start is a scheduler's input at the start of a run. All of its choices must follow from it and from what it sees of

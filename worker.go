@@ -22,8 +22,9 @@ type worker struct {
 	sched     Scheduler
 	monitor   Monitor
 	director  Director
-	watchers  []Watcher // of the plan's observers, in their order
-	looking   []int     // the indices of those that observe this run
+	watchers  []Watcher     // of the plan's observers, in their order
+	looking   []int         // the indices of those that observe this run
+	features  FeatureSource // from which the plan's strategy learns; nil if it needs none
 	settler   settler
 	rec       *recorder // nil while nothing is recorded
 	recording recorder  // the value of rec during a recording
@@ -68,6 +69,9 @@ func newWorker(p *prepared, number int) *worker {
 	}
 	for _, o := range p.Observers {
 		w.watchers = append(w.watchers, o.New(p.info))
+	}
+	if kind := p.terms.Features; kind != "" {
+		w.features = sourceOf(kind, w.watchers, w.monitor)
 	}
 	return w
 }
@@ -135,7 +139,19 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	if err != nil {
 		return w.failed(outcome, err)
 	}
+	w.reached()
 	return outcome, nil
+}
+
+// reached passes the features of the run just made to a scheduler that learns from them.
+func (w *worker) reached() {
+	if w.features == nil {
+		return
+	}
+	if learner, ok := w.sched.(FeatureLearner); ok {
+		list, _ := w.features.Features(w.terms.Features)
+		learner.Reached(list)
+	}
 }
 
 // deploy deploys the system if it is not deployed.

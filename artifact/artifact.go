@@ -99,7 +99,7 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 		}
 		if k.Shrunk, k.NotShrunk = Shrink(ctx, plan, found, o.Shrink, o.ShrinkFor); k.NotShrunk == nil {
 			k.Trace = k.Shrunk.Trace
-			k.Why = why(ctx, plan, k.Trace)
+			k.Why = Why(ctx, plan, k.Trace)
 		}
 	}
 	k.Form, k.Note = Form(ctx, plan, k.Trace)
@@ -115,9 +115,13 @@ const (
 	whyNodes    = 5
 )
 
-// why compares a shrunk run with the nearest one that passes. There is nothing to say if none is found: that says
-// nothing about the failing run.
-func why(ctx context.Context, plan lockstep.Plan, t *trace.Trace) []string {
+// Why describes in a few lines how a shrunk run differs from the nearest one that passes. It returns nil if it finds
+// none within a minute, which says nothing about the failing run, and for a run that was not shrunk: it passes without
+// many of its steps, and none of them explains much.
+func Why(ctx context.Context, plan lockstep.Plan, t *trace.Trace) []string {
+	if f := t.Outcome.Finding; f == nil || t.Header.Shrunk == "" || f.Property == lockstep.Hang {
+		return nil
+	}
 	if info, err := plan.System.Describe(); err != nil || info.Determinism == lockstep.BestEffort {
 		return nil
 	}
@@ -130,11 +134,9 @@ func why(ctx context.Context, plan lockstep.Plan, t *trace.Trace) []string {
 	return passing.Lines(whyNodes)
 }
 
-// Shrink shrinks a run within a time limit, as described by [Options.ShrinkFor]. At the limit it returns the smallest
-// run so far.
-func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Options,
-	most time.Duration) (*shrink.Shrunk, error) {
-	if info, err := plan.System.Describe(); err == nil && most == 0 {
+// Limit returns the time limit that [Options.ShrinkFor] means for a system; 0: there is none.
+func Limit(s lockstep.System, most time.Duration) time.Duration {
+	if info, err := s.Describe(); err == nil && most == 0 {
 		switch {
 		case info.Determinism == lockstep.BestEffort:
 			most = DefaultShrinkFor
@@ -142,7 +144,14 @@ func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Op
 			most = DefaultShrinkTimed
 		}
 	}
-	if most > 0 {
+	return max(most, 0)
+}
+
+// Shrink shrinks a run within a time limit, as described by [Options.ShrinkFor]. At the limit it returns the smallest
+// run so far.
+func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Options,
+	most time.Duration) (*shrink.Shrunk, error) {
+	if most = Limit(plan.System, most); most > 0 {
 		limited, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		ctx = limited
@@ -242,6 +251,8 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	}
 	r, err := lockstepform.Form(ctx, plan, t)
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, "no lock-step form: the time for its search was over"
 	case ctx.Err() != nil:
 		return nil, "no lock-step form: interrupted"
 	case err != nil:

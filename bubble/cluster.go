@@ -51,6 +51,11 @@ type Cluster struct {
 	// ("exit"). Without the overlay an exit ends the process of the test.
 	AllowExit func(node lockstep.Node, status int) bool
 
+	// AllowDiskExit reports whether a node may stop because of its disk: the exit, panic or error follows a fault of the
+	// disk. Then it is the node's crash, as with AllowExit, and otherwise a finding. What a system promises after which
+	// fault is the target's to state. Nil allows every stop.
+	AllowDiskExit func(DiskExit) bool
+
 	// AllowLeft reports whether a goroutine may remain after all nodes were stopped. Its argument is the goroutine's
 	// stack: the functions, innermost first, each with its source position. Otherwise, and if AllowLeft is nil, such
 	// goroutines are a finding ("left-behind"). Such a finding ends the run before the other checks at its end.
@@ -62,6 +67,11 @@ type Cluster struct {
 	// Settings is the number of configurations besides the usual one with which the program can restart; see
 	// [Node.Setting] and Reconfigure of Faults.
 	Settings int
+	// SettingNames are the names of the configurations in events, the usual one first; nil: their numbers.
+	SettingNames []string
+	// NextSettings lists the configurations with which a node may restart instead of its present one: the versions of a
+	// rolling upgrade depend on each other, and on those of other nodes. With nil these are all others.
+	NextSettings func(w *World, n lockstep.Node, now int) []int
 	// FaultOptions are the options of a target for all fault models. They replace what Freeze.Files, Faults, Links and
 	// Network say about the same.
 	FaultOptions FaultOptions
@@ -141,6 +151,9 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	messages, sockets, err := c.network()
 	if err == nil && c.Faults.Reconfigure > 0 && c.Settings < 1 {
 		err = errors.New("there is no other configuration to restart with (Settings)")
+	}
+	if err == nil && len(c.SettingNames) > 0 && len(c.SettingNames) != c.Settings+1 {
+		err = fmt.Errorf("there are %d names of %d configurations (SettingNames)", len(c.SettingNames), c.Settings+1)
 	}
 	if err == nil {
 		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil))

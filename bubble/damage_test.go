@@ -266,6 +266,90 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
+// stopping stops at the first call that fails, or that it finds damage after: with an error, by an exit, or by a bug in
+// its handling of the error.
+func stopping(how string) func(*bubble.Node) error {
+	return func(n *bubble.Node) error {
+		dir, err := n.Dir()
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(dir, "blocks")
+		data, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) || len(data) != bytes.Count(data, []byte{1}) {
+			return errors.New("a block is not what was written")
+		}
+		data = bytes.Repeat([]byte{1}, disk.Block)
+		for i := range 200 {
+			f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+			if err == nil {
+				_, err = f.WriteAt(data, int64(i%4)*disk.Block)
+				err = errors.Join(err, f.Sync(), f.Close())
+			}
+			if err == nil {
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			switch how {
+			case "exit":
+				os.Exit(3)
+			case "panic":
+				data = nil
+				data[0] = 1
+			case "panic again":
+				defer func() { panic(fmt.Sprint("the task failed: ", recover() != nil)) }()
+				data = nil
+				data[0] = 1
+			case "panic of its own":
+				panic(err)
+			}
+			return err
+		}
+		<-n.Context().Done()
+		return nil
+	}
+}
+
+// The target states how a program may stop after which fault of its disk; all else is a finding of the property that it
+// has on a disk that works. Without a statement the program may stop in any way.
+func TestAllowDiskExit(t *testing.T) {
+	errorsOnly := bubble.Files{Errors: 0.05}
+	clear := func(e bubble.DiskExit) bool { return e.Node > 0 && e.Text != "" && !e.Runtime }
+	damaged := func(e bubble.DiskExit) bool { return e.Damaged }
+	for _, c := range []struct {
+		how   string
+		files bubble.Files
+		allow func(bubble.DiskExit) bool
+		want  string // the property; empty: nothing is found
+	}{
+		{"error", errorsOnly, nil, ""},
+		{"error", errorsOnly, clear, ""},
+		{"error", errorsOnly, damaged, "start"},
+		{"exit", errorsOnly, clear, ""},
+		{"exit", errorsOnly, damaged, "exit"},
+		{"panic", errorsOnly, nil, ""},
+		{"panic", errorsOnly, clear, "panic"},
+		{"panic again", errorsOnly, clear, "panic"},
+		{"panic of its own", errorsOnly, clear, ""},
+		{"error", bubble.Files{BitRot: 1}, damaged, ""},
+		{"error", bubble.Files{}, damaged, ""},
+	} {
+		stopped := 0
+		plan := faultPlan(20, c.files, stopping(c.how), tallying(&stopped, bubble.Exited))
+		cluster := plan.System.(bubble.Cluster)
+		cluster.AllowDiskExit = c.allow
+		plan.System = cluster
+		property := ""
+		if f := explore(t, plan).First(); f != nil {
+			property = f.Finding.Property
+		}
+		faulty := c.files != bubble.Files{}
+		if property != c.want || property == "" && (stopped > 0) != faulty {
+			t.Errorf("%s, %+v: found %q, want %q; %d programs stopped", c.how, c.files, property, c.want, stopped)
+		}
+	}
+}
+
 // recoverer renames its file aside and back when it starts: a plain sequence of changes without syncs, during which
 // time does not pass. The careful one finishes an interrupted sequence.
 func recoverer(careful bool) func(*bubble.Node) error {
@@ -485,6 +569,40 @@ func TestReconfigure(t *testing.T) {
 	}
 	cluster := bubble.Cluster{Name: "c", Nodes: 1, Start: vault(0), Faults: bubble.Faults{Reconfigure: 1}}
 	if _, err := cluster.Describe(); err == nil || !strings.Contains(err.Error(), "no other configuration") {
+		t.Error(err)
+	}
+}
+
+// A cluster limits the configurations of a restart, and names them in events.
+func TestNextSettings(t *testing.T) {
+	var names []any
+	cluster := bubble.Cluster{
+		Name: "settings", Nodes: 3, Settings: 2, SettingNames: []string{"a", "b", "c"},
+		FaultOptions: bubble.FaultOptions{Reconfigure: 1},
+		NextSettings: func(_ *bubble.World, n lockstep.Node, now int) []int {
+			if n == 1 || now == 2 {
+				return nil
+			}
+			return []int{2}
+		},
+		Start: func(n *bubble.Node) error {
+			if want := 2 * min(1, n.Incarnation()-1) * min(1, int(n.Self()-1)); n.Setting() != want {
+				t.Errorf("node %d starts with %d, want %d", n.Self(), n.Setting(), want)
+			}
+			return nil
+		},
+	}
+	note := spec.OnEvent("names", bubble.Reconfigured,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			names = append(names, e.Value)
+			return nil
+		})
+	explore(t, lockstep.Plan{System: cluster, Strategy: storm, Spec: note, Runs: 5, Seed: 1})
+	if len(names) < 5 || slices.ContainsFunc(names, func(name any) bool { return name != "c" }) {
+		t.Errorf("names of configurations: %v", names)
+	}
+	cluster.SettingNames = cluster.SettingNames[:2]
+	if _, err := cluster.Describe(); err == nil || !strings.Contains(err.Error(), "2 names of 3 configurations") {
 		t.Error(err)
 	}
 }

@@ -78,6 +78,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Source(stepStream)
 	d.world.logs = out != nil && out.Texts()
+	d.world.allowDiskExit = d.AllowDiskExit
 	// before all draws and everything random
 	rules(d.world)
 	d.timer = time.AfterFunc(time.Hour, d.world.happened)

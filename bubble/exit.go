@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
 // The events of nodes that go down without a crash step.
@@ -16,12 +17,26 @@ const (
 	Killed = "killed"
 )
 
+// DiskExit is a stop of a node after a fault of its disk.
+type DiskExit struct {
+	Node lockstep.Node
+	// Text says how the node stopped: "called os.Exit(1) at wal.go:12", "panic: page 3 is missing" or an error from
+	// Start, "start: ...".
+	Text string
+	// Damaged means that data at rest was damaged, and not only that calls failed or wrote a part.
+	Damaged bool
+	// Runtime means that the Go runtime raised the panic, as for a nil pointer: the program uses what a call that failed
+	// did not return.
+	Runtime bool
+}
+
 // exit is an exit of a node's process that the node itself caused.
 type exit struct {
 	node   *Node
 	status int
 	fatal  bool   // an error of the Go runtime, which AllowExit cannot allow
 	killed bool   // from outside
+	disk   bool   // because of its disk, which is allowed
 	text   string // "called os.Exit(3) at server.go:12"
 	stack  string
 }
@@ -62,11 +77,20 @@ func (d *deployment) takeExits(out *lockstep.Outbox) {
 	}
 }
 
-// allows reports whether an exit is the node's crash, and no finding. A program may stop because of a fault of its
-// disk: then it is a fail-stop node, which is what protocols promise to survive. Wrong data is never allowed.
+// allows reports whether an exit is the node's crash, and no finding.
 func (d *deployment) allows(e exit) bool {
-	return e.killed || d.world.hasFailed(e.node.self) ||
+	return e.killed || e.disk || d.world.mayStop(DiskExit{Node: e.node.self, Text: e.text, Runtime: e.fatal}) ||
 		!e.fatal && d.AllowExit != nil && d.AllowExit(e.node.self, e.status)
+}
+
+// mayStop reports whether a node may stop because of a fault of its disk. Then it is a fail-stop node, which is what
+// protocols promise to survive. Wrong data is never allowed.
+func (w *World) mayStop(e DiskExit) bool {
+	w.mutex.Lock()
+	disk := w.disks[e.Node]
+	w.mutex.Unlock()
+	e.Damaged = disk == diskDamaged
+	return disk != diskWorks && (w.allowDiskExit == nil || w.allowDiskExit(e))
 }
 
 // fallen ends the incarnation of a node that exited, as the kernel ends a process. One that was killed may have lost
@@ -109,28 +133,32 @@ func (w *World) halt(n *Node, e exit) {
 	}
 }
 
-// died records that a program panicked, or could not start. That is a finding, unless its disk failed before.
-func (w *World) died(n *Node, property string, value any, stack string) {
-	if !w.hasFailed(n.self) {
-		w.fail(failure{n.self, property, value, stack})
+// died records that a program panicked, or could not start. That is a finding, unless it may stop because of its disk.
+func (w *World) died(n *Node, property string, value any, where string) {
+	text, _, _ := strings.Cut(fmt.Sprint(value), "\n")
+	text = property + ": " + text
+	if !w.mayStop(DiskExit{Node: n.self, Text: text, Runtime: stack.ByRuntime()}) {
+		w.fail(failure{n.self, property, value, where})
 		return
 	}
-	text, _, _ := strings.Cut(fmt.Sprint(value), "\n")
-	w.halt(n, exit{status: 2, text: property + ": " + text})
+	w.halt(n, exit{status: 2, text: text, disk: true})
 	freeze(n.number())
 }
 
-// failed records that the disk of a node failed, or was damaged.
-func (w *World) failed(n lockstep.Node) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.broken[n] = true
-}
+// diskState is what happened to the disk of a node.
+type diskState uint8
 
-func (w *World) hasFailed(n lockstep.Node) bool {
+const (
+	diskWorks   diskState = iota
+	diskFailed            // calls failed, or wrote a part
+	diskDamaged           // data at rest was damaged
+)
+
+// failed records that the disk of a node failed, or was damaged.
+func (w *World) failed(n lockstep.Node, how diskState) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return w.broken[n]
+	w.disks[n] = max(w.disks[n], how)
 }
 
 // mostKillCalls is the number of calls below which the one is at which a process is killed. Each power of two has the

@@ -51,7 +51,7 @@ const (
 	Thawed = "thawed" // it continues
 	Clock  = "clock"  // the clock of a node was set; the value is a [ClockError]
 
-	Reconfigured = "reconfigured" // a node starts with another configuration; the value is its number
+	Reconfigured = "reconfigured" // a node starts with another configuration; the value is its name or number
 )
 
 // ClockError is the deviation of a node's clock.
@@ -138,10 +138,31 @@ func (d *deployment) wrongClocks() error {
 func (d *deployment) reconfigure(n lockstep.Node) int {
 	at := &d.world.settings[n]
 	if d.counts[n-1] > 1 && !d.world.Settling() && d.chance.strikes(d.Faults.Reconfigure) {
-		*at = (*at + 1 + d.choose(d.Settings)) % (d.Settings + 1)
-		d.world.Event(lockstep.Event{Node: n, Type: Reconfigured, Value: *at})
+		if list := d.nextSettings(n); len(list) > 0 {
+			*at = list[d.choose(len(list))]
+			d.world.Event(lockstep.Event{Node: n, Type: Reconfigured, Value: d.settingName(*at)})
+		}
 	}
 	return *at
+}
+
+// settingName is the name of a configuration, or its number if it has none.
+func (d *deployment) settingName(i int) any {
+	if len(d.SettingNames) > 0 {
+		return d.SettingNames[i]
+	}
+	return i
+}
+
+// nextSettings lists the other configurations with which a node may restart, beginning with the next one.
+func (d *deployment) nextSettings(n lockstep.Node) (list []int) {
+	if d.NextSettings != nil {
+		return d.NextSettings(d.world, n, d.world.settings[n])
+	}
+	for i := range d.Settings {
+		list = append(list, (d.world.settings[n]+1+i)%(d.Settings+1))
+	}
+	return list
 }
 
 // kinds are the kinds of steps that inject these faults.

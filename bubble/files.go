@@ -227,7 +227,7 @@ func (d *deployment) damage(m *machine) (damaged bool) {
 		}
 		if wound, is := m.disk.Damage(disk.Damage(kind), d.choose); is {
 			damaged = true
-			d.world.failed(m.node)
+			d.world.failed(m.node, diskDamaged)
 			d.world.Event(lockstep.Event{Node: m.node, Type: Damaged, Value: wound})
 		}
 	}

@@ -101,7 +101,7 @@ func (k *kernel) limit(c *call, o *opened) errno {
 		return m.fail("write", syscall.ENOSPC)
 	}
 	if n = length(c); n > 1 && !m.world.Settling() && m.chance.strikes(m.model.ShortWrites) {
-		m.world.failed(m.node)
+		m.world.failed(m.node, diskFailed)
 		shorten(c, n-1-int64(m.chance.IntN(int(n-1))))
 	}
 	return 0

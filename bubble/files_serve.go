@@ -247,7 +247,7 @@ func (m *machine) strikes(share float64) bool { return m.faulty && m.chance.stri
 
 // fail reports that a call fails by the fault model.
 func (m *machine) fail(call string, err errno) errno {
-	m.world.failed(m.node)
+	m.world.failed(m.node, diskFailed)
 	m.world.Event(lockstep.Event{Node: m.node, Type: Failed, Value: call + ": " + err.Error()})
 	return err
 }

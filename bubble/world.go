@@ -22,14 +22,16 @@ type World struct {
 	start       int64                     // start of the run, in nanoseconds
 	incarnation func(lockstep.Node) *Node // the running incarnation of a node, or nil
 	clocks      [65]ClockError
-	settings    [65]int       // the configurations of nodes
-	links       *links        // nil: they have no faults
-	roles       [65]string    // of nodes, as last logged
-	logs        bool          // the run is recorded, with log lines
-	socket      bool          // the network is Sockets
-	lent        bool          // the engine's goroutine acts as one of a node
-	waits       atomic.Bool   // a goroutine waits until something happens
-	kick        chan struct{} // wakes that goroutine
+	settings    [65]int    // the configurations of nodes
+	links       *links     // nil: they have no faults
+	roles       [65]string // of nodes, as last logged
+	logs        bool       // the run is recorded, with log lines
+	socket      bool       // the network is Sockets
+	lent        bool       // the engine's goroutine acts as one of a node
+	// allowDiskExit is the cluster's AllowDiskExit
+	allowDiskExit func(DiskExit) bool
+	waits         atomic.Bool   // a goroutine waits until something happens
+	kick          chan struct{} // wakes that goroutine
 
 	mutex     sync.Mutex
 	crashed   map[int32]bool // incarnations, by the number that their goroutines carry
@@ -41,10 +43,10 @@ type World struct {
 	looks     []lookout // functions to call when the bubble is quiescent
 	looked    []lookout // memory for them, to be reused
 	failures  []failure
-	exits     []exit   // of nodes that the deployment has not yet recorded as down
-	broken    [65]bool // nodes whose disk failed or was damaged
-	halted    bool     // a node exited, perhaps when it was down already: its goroutines are stopped
-	stopping  int      // nodes that are being stopped
+	exits     []exit        // of nodes that the deployment has not yet recorded as down
+	disks     [65]diskState // of nodes
+	halted    bool          // a node exited, perhaps when it was down already: its goroutines are stopped
+	stopping  int           // nodes that are being stopped
 	prompt    bool
 }
 

@@ -11,19 +11,45 @@ import (
 	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/report/source"
+	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// countsStatements reports whether the user asked for code coverage.
+// countsStatements reports whether the user asked for code coverage, or for a strategy that learns from it.
 func (c *runCmd) countsStatements() bool {
-	return c.CoverProfile != "" || c.CoverPage != "" || c.CountStatements
+	return c.CoverProfile != "" || c.CoverPage != "" || c.CountStatements || c.learnsFrom(lockstep.CodeFeatures)
+}
+
+// learnsFrom reports whether the strategy learns from features of a kind. An unknown strategy is an error elsewhere.
+func (c *runCmd) learnsFrom(kind string) bool {
+	s, err := strategy.Parse(c.Strategy)
+	return err == nil && learnsFrom(s, kind)
+}
+
+func learnsFrom(s lockstep.Strategy, kind string) bool {
+	guided, ok := s.(strategy.Guided)
+	return ok && guided.By.String() == kind
+}
+
+// byCode and byModel ask for features.
+const (
+	byCode  = "guided:by=" + lockstep.CodeFeatures
+	byModel = "guided:by=" + lockstep.ModelFeatures
+)
+
+// asksToCount names the flags that ask for counters of statements.
+func (c *runCmd) asksToCount() string {
+	if c.learnsFrom(lockstep.CodeFeatures) {
+		return "--strategy " + byCode
+	}
+	return "--coverprofile and --coverpage"
 }
 
 // chooseBuild selects the build whose statements have counters, if the user asked for code coverage.
 func (c *runCmd) chooseBuild() error {
 	if !c.countsStatements() {
 		if len(c.CoverPkg) > 0 {
-			return errors.New("--coverpkg requires --coverprofile or --coverpage")
+			return errors.New("--coverpkg requires --coverprofile, --coverpage or --strategy " + byCode)
 		}
 		return nil
 	}
@@ -53,12 +79,18 @@ func (c *runCmd) statements(plan *lockstep.Plan) (*code.Meter, error) {
 	if !c.countsStatements() {
 		return nil, nil
 	}
+	return c.countStatements(plan, c.asksToCount(), c.CoverPkg)
+}
+
+// countStatements makes a plan count the statements that its runs execute, as some flags ask.
+func (x *explored) countStatements(plan *lockstep.Plan, asks string, packages []string) (*code.Meter, error) {
 	meter, err := code.NewMeter()
 	if errors.Is(err, code.ErrNoCounters) {
 		return nil, fmt.Errorf(
-			"--coverprofile and --coverpage: %s is part of this program, which counts no statements; they measure targets "+
-				"that the go command builds on demand: %s, or the directory of a main package",
-			c.Target,
+			"%s: %s is part of this program, which counts no statements; the go command builds them into targets that it "+
+				"builds on demand: %s, or the directory of a main package",
+			asks,
+			x.Target,
 			"etcdserver, hashicorpraft, nats and others",
 		)
 	}
@@ -66,7 +98,7 @@ func (c *runCmd) statements(plan *lockstep.Plan) (*code.Meter, error) {
 		return nil, err
 	}
 	if len(meter.Blocks().List) == 0 {
-		return nil, fmt.Errorf("--coverpkg %s: no package of %s matches", strings.Join(c.CoverPkg, ","), c.Target)
+		return nil, fmt.Errorf("--coverpkg %s: no package of %s matches", strings.Join(packages, ","), x.Target)
 	}
 	plan.System = meter.System(plan.System)
 	plan.Observers = append(slices.Clip(plan.Observers), meter)

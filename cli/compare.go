@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -43,6 +45,14 @@ type compared struct {
 
 // Run compares the strategies.
 func (c *compareCmd) Run(e *Env) error {
+	strategies, err := ParseStrategies(c.Strategies)
+	if err != nil {
+		return err
+	}
+	counts := c.learn(strategies, lockstep.CodeFeatures)
+	if counts {
+		c.build = []string{target.CountedKey + "="}
+	}
 	at, err := c.here(e)
 	if err != nil {
 		return err
@@ -55,8 +65,7 @@ func (c *compareCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Runs = c.Runs
-	strategies, err := ParseStrategies(c.Strategies)
-	if err != nil {
+	if err := c.offer(&plan, strategies, counts); err != nil {
 		return err
 	}
 	start, show := time.Now(), e.Progress(0, 0)
@@ -83,6 +92,24 @@ func (c *compareCmd) Run(e *Env) error {
 	}
 	e.Report(problems)
 	return errors.Join(err, c.print(e, &out))
+}
+
+// learn reports whether a strategy learns from features of a kind.
+func (c *compareCmd) learn(strategies []lockstep.Strategy, kind string) bool {
+	return slices.ContainsFunc(strategies, func(s lockstep.Strategy) bool { return learnsFrom(s, kind) })
+}
+
+// offer makes the plan offer the features from which strategies learn. Statements are then counted for all strategies,
+// so that the time of their runs can be compared.
+func (c *compareCmd) offer(plan *lockstep.Plan, strategies []lockstep.Strategy, counts bool) error {
+	if c.learn(strategies, lockstep.ModelFeatures) && c.Conform == "" {
+		return errors.New("--strategies " + byModel + " needs --conform, which names the model")
+	}
+	if !counts {
+		return nil
+	}
+	_, err := c.countStatements(plan, "--strategies "+byCode, nil)
+	return err
 }
 
 // print writes the comparison.

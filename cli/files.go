@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -58,11 +59,17 @@ func CheckFiles(pairs ...string) error {
 // Keep shrinks, draws and stores a failing run. If it cannot store the trace, it writes it to the directory for
 // temporary files or to standard error, so that the finding is not lost. It returns the failure even so.
 func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o artifact.Options) (*artifact.Kept, error) {
+	o.Fresh = e.fresh(e.allowances(plan))
+	return e.keep(e.Ctx, plan, found, o)
+}
+
+// keep is Keep within a context, without a rerun in a fresh process unless the options have one.
+func (e *Env) keep(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o artifact.Options) (*artifact.Kept,
+	error) {
 	o.Write, o.Tool = e.write, tool()
 	allowed := e.allowances(plan)
 	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
-	o.Fresh = e.fresh(allowed)
-	k, err := artifact.Run(e.Ctx, plan, found, o)
+	k, err := artifact.Run(ctx, plan, found, o)
 	if k.File == "" {
 		k.File, err = e.rescue(k.Trace, err)
 	}

@@ -33,11 +33,16 @@ type listed struct {
 	Versions []string        `json:"versions,omitempty"` // known to work
 	Strategy string          `json:"strategy,omitempty"` // the default strategy of the target
 	Campaign []string        `json:"campaign,omitempty"` // the options of a campaign without options
-	// Scenarios are the values of --scenario, Seen is what scenarios and specs see of a run, and Shapes describes the
-	// rounds. All three are set only if the user asks for a single target.
-	Scenarios []guideline `json:"scenarios,omitempty"`
-	Seen      *view       `json:"seen,omitempty"`
-	Shapes    *shapes     `json:"shapes,omitempty"`
+	// Sometimes is what a campaign usually reaches.
+	Sometimes []string `json:"sometimes,omitempty"`
+	// Properties are what the target's spec checks, Scenarios are the values of --scenario, Seen is what scenarios and
+	// specs see of a run, Shapes describes the rounds, and Example is a command. All are set only if the user asks for a
+	// single target.
+	Properties []string    `json:"properties,omitempty"`
+	Scenarios  []guideline `json:"scenarios,omitempty"`
+	Seen       *view       `json:"seen,omitempty"`
+	Shapes     *shapes     `json:"shapes,omitempty"`
+	Example    string      `json:"example,omitempty"`
 }
 
 // guideline is a scenario as the command list prints it.
@@ -49,7 +54,13 @@ type guideline struct {
 
 // Help returns the longer help.
 func (listCmd) Help() string {
-	return "Example:\n  lockstep list --json\n  lockstep list etcdraft"
+	return `Without a name: targets and strategies, one line each. With a name: its options, and for a target its
+properties, its scenarios, what they can see of a run, and an example.
+
+Example:
+  lockstep list
+  lockstep list etcdraft
+  lockstep list uniform --json`
 }
 
 // Run prints the list.
@@ -82,18 +93,30 @@ func (l *listCmd) Run(e *Env) error {
 	if l.JSON {
 		return e.JSON(all)
 	}
-	if len(all.Targets) > 0 {
-		fmt.Fprintln(e.Out, "Targets (lockstep run TARGET --set key=value):")
-		writeListed(e.Out, all.Targets)
-	}
-	if l.Name == "" {
-		fmt.Fprintln(e.Out)
-	}
-	if len(all.Strategies) > 0 {
-		fmt.Fprintln(e.Out, "Strategies (--strategy name:key=value,key=value):")
-		writeListed(e.Out, all.Strategies)
-	}
+	all.write(e.Out, l.Name == "")
 	return nil
+}
+
+// write prints targets and strategies, briefly in one line each.
+func (l lists) write(w io.Writer, brief bool) {
+	write := writeListed
+	if brief {
+		write = writeBriefly
+	}
+	if len(l.Targets) > 0 {
+		fmt.Fprintln(w, "Targets (lockstep run TARGET --set key=value):")
+		write(w, l.Targets)
+	}
+	if brief {
+		fmt.Fprintln(w)
+	}
+	if len(l.Strategies) > 0 {
+		fmt.Fprintln(w, "Strategies (--strategy name:key=value,key=value):")
+		write(w, l.Strategies)
+	}
+	if brief {
+		fmt.Fprintln(w, "\n* is built when it is first used. lockstep list NAME prints options, properties and scenarios.")
+	}
 }
 
 // list returns the targets; linked ones come first.
@@ -101,12 +124,13 @@ func (a *App) list() []listed {
 	var all []listed
 	for _, t := range a.Targets {
 		l := listed{
-			Name:     t.Name,
-			Help:     t.Help,
-			Options:  t.Options(),
-			Linked:   true,
-			Strategy: cmp.Or(t.Strategy, usualStrategy),
-			Campaign: t.Campaign,
+			Name:      t.Name,
+			Help:      t.Help,
+			Options:   t.Options(),
+			Linked:    true,
+			Strategy:  cmp.Or(t.Strategy, usualStrategy),
+			Campaign:  t.Campaign,
+			Sometimes: t.Sometimes,
 		}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
@@ -128,6 +152,22 @@ func only(list []listed, name string) []listed {
 	return slices.DeleteFunc(slices.Clone(list), func(l listed) bool { return l.Name != name })
 }
 
+// writeBriefly writes one line for each entry.
+func writeBriefly(w io.Writer, list []listed) {
+	width := 0
+	for _, l := range list {
+		width = max(width, len(l.Name))
+	}
+	for _, l := range list {
+		mark := " "
+		if !l.Linked {
+			mark = "*"
+		}
+		fmt.Fprintf(w, "%s %-*s  %s\n", mark, width, l.Name, l.Help)
+	}
+}
+
+// writeListed writes all that is known of each entry.
 func writeListed(w io.Writer, list []listed) {
 	for _, l := range list {
 		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.Help)
@@ -140,6 +180,9 @@ func writeListed(w io.Writer, list []listed) {
 		}
 		if len(l.Campaign) > 0 {
 			fmt.Fprintf(w, "      %-14s without any: %s\n", "--set", strings.Join(l.Campaign, " "))
+		}
+		if len(l.Sometimes) > 0 {
+			fmt.Fprintf(w, "      %-14s usual: %s\n", "--sometimes", strings.Join(l.Sometimes, ","))
 		}
 		if l.Strategy != "" {
 			fmt.Fprintf(w, "      %-14s by default %s\n", "--strategy", l.Strategy)

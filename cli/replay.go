@@ -275,6 +275,7 @@ type shrunk struct {
 	Attempts    int            `json:"attempts"`
 	Exhausted   bool           `json:"exhausted"`
 	Interrupted bool           `json:"interrupted"`
+	Why         []string       `json:"why,omitempty"` // how the run differs from the nearest run that passes
 }
 
 // Run shrinks the run.
@@ -302,17 +303,18 @@ func (s *shrinkCmd) Run(e *Env) error {
 		return fmt.Errorf("%s cannot be written: %w", out, err)
 	}
 	e.Found()
-	o := small.Trace.Outcome
+	o, why := small.Trace.Outcome, artifact.Why(e.Ctx, plan, small.Trace)
 	if s.JSON {
 		return e.JSON(
 			shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
 				Was: small.Was, Is: small.Is, Attempts: small.Attempts, Exhausted: small.Exhausted,
-				Interrupted: e.Interrupted()},
+				Interrupted: e.Interrupted(), Why: why},
 		)
 	}
 	if err := e.Grid(small.Trace); err != nil {
 		return err
 	}
+	printLines(e, why)
 	interrupted := ""
 	if e.Interrupted() {
 		interrupted = ", interrupted"
@@ -336,6 +338,7 @@ func (explainCmd) Help() string {
 	return "Any trace is drawn. A run that is not in lock-step rounds is rewritten into an equivalent one that is, " +
 		"where\n" +
 		"this program knows its target and there is one; otherwise the first delivery that breaks the rounds is named.\n" +
+		"A shrunk run is also compared with the nearest run that passes.\n" +
 		"Nothing is built and no program is started, unless --program or --set asks for it.\n\nExamples:\n" +
 		"  lockstep explain lockstep-out/smr-bug-prefix-seed0-run6.trace --html run.html"
 }
@@ -352,7 +355,7 @@ func (c *explainCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	form, note, err := c.form(e, t)
+	form, note, why, err := c.explain(e, t)
 	if err != nil {
 		return err
 	}
@@ -371,11 +374,19 @@ func (c *explainCmd) Run(e *Env) error {
 	if note != "" {
 		fmt.Fprintln(e.Out, joinLines(note))
 	}
-	return c.files(e, t, form, note)
+	printLines(e, why)
+	return c.files(e, t, form, report.PageOptions{Note: note, Why: why, Replay: e.Replay(c.Trace, c.Set...)})
+}
+
+// printLines prints texts that come from a trace, each on one line.
+func printLines(e *Env, list []string) {
+	for _, line := range list {
+		fmt.Fprintln(e.Out, joinLines(line))
+	}
 }
 
 // files writes the run to the requested files.
-func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
+func (c *explainCmd) files(e *Env, t, form *trace.Trace, o report.PageOptions) error {
 	var failed error
 	if c.HTML != "" {
 		views := report.Views{Found: t}
@@ -383,12 +394,12 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 			views.Lockstep = form
 		}
 		failed = e.write(c.HTML, func(w io.Writer) error {
-			return report.Page(w, views, report.PageOptions{Note: note, Replay: e.Replay(c.Trace, c.Set...)})
+			return report.Page(w, views, o)
 		})
 	}
 	if c.Markdown != "" {
 		failed = errors.Join(failed, e.write(c.Markdown, func(w io.Writer) error {
-			return report.Markdown(w, t, report.PageOptions{Replay: e.Replay(c.Trace, c.Set...)})
+			return report.Markdown(w, t, o)
 		}))
 	}
 	if c.ShiViz != "" {
@@ -397,21 +408,23 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 	return failed
 }
 
-// form returns the lockstep form of the run if this program has the target, and as text how the form differs or why
-// there is none. It builds and starts no program unless the user's own flags ask for it.
-func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) {
-	if len(t.Rounds) > 0 {
-		return t, "", nil
-	}
+// explain returns the lockstep form of the run if this program has the target, and as text how the form differs or why
+// there is none. For a shrunk run it also returns how the run differs from the nearest run that passes. It builds and
+// starts no program unless the user's own flags ask for it.
+func (c *explainCmd) explain(e *Env, t *trace.Trace) (form *trace.Trace, note string, why []string, err error) {
 	plan, err := c.known(e, t)
 	switch {
+	case err == nil && len(t.Rounds) > 0:
+		return t, "", artifact.Why(e.Ctx, plan, t), nil
 	case err == nil:
-		form, note := c.rewrite(e, plan, t)
-		return form, note, nil
+		form, note = c.rewrite(e, plan, t)
+		return form, note, artifact.Why(e.Ctx, plan, t), nil
 	case c.allow().any():
-		return nil, "", err
+		return nil, "", nil, err
+	case len(t.Rounds) > 0:
+		return t, "", nil, e.Ctx.Err()
 	default:
-		return nil, "no lock-step form, drawn from the trace alone: " + err.Error(), e.Ctx.Err()
+		return nil, "no lock-step form, drawn from the trace alone: " + err.Error(), nil, e.Ctx.Err()
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
-	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
@@ -34,7 +33,7 @@ type runCmd struct {
 	For               time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
-	NoShrink          bool          `help:"Keep the first finding as it was found."`
+	NoShrink          bool          `help:"Keep findings as they were found."`
 	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a nondeterministic system, ${shrinkTimed} for one in virtual time, and no limit for others."`
 	Closure           bool          `help:"Count how often late messages change a state, by type."`
 	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
@@ -43,9 +42,9 @@ type runCmd struct {
 	CoverCrashes      bool          `help:"With --coverage: count a crashed node as cut off."`
 	CoverProfile      string        `name:"coverprofile" placeholder:"FILE" help:"Count the statements of the system that the runs execute, and write them as a cover profile of Go. The target is built on demand with counters."`
 	CoverPage         string        `name:"coverpage" placeholder:"FILE" help:"Count them, too, and write the sources as an HTML page: executed, only under faults, never."`
-	CoverPkg          []string      `name:"coverpkg" placeholder:"PATTERN,..." help:"With --coverprofile or --coverpage: patterns of the packages to count, instead of those of the system."`
+	CoverPkg          []string      `name:"coverpkg" placeholder:"PATTERN,..." help:"With --coverprofile, --coverpage or guided:by=code: patterns of the packages to count, instead of those of the system."`
 	CountStatements   bool          `hidden:"" help:"Count the statements, for another process that writes them."`
-	Sometimes         []string      `placeholder:"WHAT,..." help:"What must happen at least once in the campaign, which otherwise has the problem that it is unreached: types of events, kinds of step (crash), or both with a role (crash:leader)."`
+	Sometimes         []string      `placeholder:"WHAT,..." help:"What must happen at least once in the campaign, which otherwise has the problem that it is unreached: types of events, kinds of step (crash), both with a role (crash:leader), or usual: what lockstep list names for the target."`
 	Report            string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
 	JUnit             string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
 	Annotate          bool          `help:"Print GitHub annotations."`
@@ -82,7 +81,7 @@ Examples:
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
   lockstep run etcdraft --scenario ReVote --runs 100 --control
-  lockstep run etcdraft --conform examples/distal/raftlog_fixed.distal
+  lockstep run etcdraft --set atomic=true --conform examples/distal/raftlog_fixed.distal
   lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
@@ -109,7 +108,7 @@ func (c *runCmd) Run(e *Env) error {
 	if guide.Build != nil {
 		plan.Scenario = guide.Build()
 	}
-	if err := c.sometimes(&plan); err != nil {
+	if err := c.sometimes(&plan, at.target); err != nil {
 		return err
 	}
 	meter, err := c.meter(&plan)
@@ -134,8 +133,8 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.fromTrace(e, plan, sum),
-		c.control(e, plan, sum))
+	failed := errors.Join(c.executed(e, statements, sum), c.keep(e, plan, sum), c.measure(e, plan, sum),
+		c.fromTrace(e, plan, sum), c.control(e, plan, statements, sum))
 	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
@@ -143,7 +142,6 @@ func (c *runCmd) Run(e *Env) error {
 		}
 		sum.Coverage = meter.Read()
 	}
-	failed = errors.Join(failed, c.executed(e, statements, sum))
 	e.Report(sum.Problems())
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
 }
@@ -250,6 +248,9 @@ func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) 
 		return plan, err
 	}
 	plan.Watch = watchdog.After(timeout(at.target, c.StepTimeout))
+	if c.learnsFrom(lockstep.ModelFeatures) && c.Conform == "" {
+		return plan, errors.New("--strategy " + byModel + " needs --conform, which names the model")
+	}
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -356,30 +357,7 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 	}
 	sum.Groups = campaign.GroupFindings(found)
 	c.fresh(e, plan, sum, found)
-	return errors.Join(failed, c.groupPages(e, plan, sum, found))
-}
-
-// groupPages draws the first finding of each group, as it was found; the first of all has its page already.
-func (c *runCmd) groupPages(e *Env, plan lockstep.Plan, sum *campaign.Campaign, found []campaign.Occurrence) error {
-	var failed error
-	for i := range sum.Groups {
-		g := &sum.Groups[i]
-		if g.Page != "" || g.Trace == "" {
-			continue
-		}
-		k := slices.IndexFunc(found, func(o campaign.Occurrence) bool { return o.Run == g.First })
-		page := strings.TrimSuffix(g.Trace, ".trace") + ".html"
-		err := e.write(page, func(w io.Writer) error {
-			o := report.PageOptions{Replay: e.Replay(g.Trace, e.allowances(plan)...)}
-			return report.Page(w, report.Views{Found: found[k].Trace}, o)
-		})
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		g.Page = page
-	}
-	return failed
+	return errors.Join(failed, c.keepGroups(e, plan, sum, found))
 }
 
 // keepFirst shrinks, draws and stores the first finding. The result then has its smaller form.

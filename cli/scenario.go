@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/scenario"
@@ -59,8 +60,9 @@ func guidedFor(at *place, set []string) (string, error) {
 	return guidedStrategy, nil
 }
 
-// control runs the plan again without the faults and the steering of its scenario, for comparison.
-func (c *runCmd) control(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+// control runs the plan again without the faults and the steering of its scenario, for comparison. Its strategy may
+// learn from the statements that it executes.
+func (c *runCmd) control(e *Env, plan lockstep.Plan, statements *code.Meter, sum *campaign.Campaign) error {
 	if !c.Control {
 		return nil
 	}
@@ -70,6 +72,9 @@ func (c *runCmd) control(e *Env, plan lockstep.Plan, sum *campaign.Campaign) err
 	}
 	plan.Scenario, plan.Runs, plan.KeepGoing, plan.Keep = s.Control(), max(sum.Result.Runs, 1), true, 1
 	plan.OnFailure, plan.Progress, plan.Warming = nil, nil, nil
+	if statements != nil {
+		plan.Observers = []lockstep.Observer{statements}
+	}
 	var err error
 	sum.Control, err = lockstep.Explore(e.Ctx, plan)
 	return err

@@ -94,7 +94,7 @@ func TestUsualStrategies(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s%s", c.args, c.want, out, errOut)
 		}
 	}
-	if _, out, _ := guidedRun(t, "list"); !strings.Contains(out, "--strategy     by default walk:steps=40\n") {
+	if _, out, _ := guidedRun(t, "list", "smr"); !strings.Contains(out, "--strategy     by default walk:steps=40\n") {
 		t.Errorf("%s", out)
 	}
 }

@@ -7,13 +7,33 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
+// usualGoals stands for what the target itself lists.
+const usualGoals = "usual"
+
+// goals returns what must happen at least once.
+func (c *runCmd) goals(t target.Target) (goals []string, err error) {
+	for _, what := range c.Sometimes {
+		switch {
+		case what != usualGoals:
+			goals = append(goals, what)
+		case len(t.Sometimes) == 0:
+			return nil, fmt.Errorf("--sometimes %s: %s lists nothing that a campaign usually reaches", what, t.Name)
+		default:
+			goals = append(goals, t.Sometimes...)
+		}
+	}
+	return goals, nil
+}
+
 // sometimes adds what must happen at least once to the spec of the plan.
-func (c *runCmd) sometimes(plan *lockstep.Plan) error {
-	if len(c.Sometimes) == 0 {
-		return nil
+func (c *runCmd) sometimes(plan *lockstep.Plan, t target.Target) error {
+	goals, err := c.goals(t)
+	if len(goals) == 0 {
+		return err
 	}
 	info, err := plan.System.Describe()
 	if err != nil {
@@ -23,7 +43,7 @@ func (c *runCmd) sometimes(plan *lockstep.Plan) error {
 	if plan.Spec != nil {
 		specs = append(specs, plan.Spec)
 	}
-	for _, what := range c.Sometimes {
+	for _, what := range goals {
 		goal, err := goalOf(what, info)
 		if err != nil {
 			return err

@@ -33,12 +33,15 @@ const (
 	lookSteps = 600
 )
 
-// detail adds a target's scenarios, and the types of its messages and events. The types come from the target's
-// declarations and from a few short runs.
+// detail adds a target's properties, its scenarios, an example, and the types of its messages and events. The types
+// come from the target's declarations and from a few short runs.
 func (e *Env) detail(l *listed) error {
 	t, err := target.Find(e.app.Targets, l.Name)
 	if err != nil {
 		return err
+	}
+	if t.Spec != nil {
+		l.Properties = t.Spec.Properties()
 	}
 	for _, s := range t.Scenarios {
 		l.Scenarios = append(l.Scenarios, guideline{s.Name, s.Help, s.Set})
@@ -48,6 +51,7 @@ func (e *Env) detail(l *listed) error {
 		return err
 	}
 	if info, err := system.Describe(); err == nil { // otherwise it needs options, and there is no run to observe
+		l.Example = fmt.Sprintf("lockstep run %s --for 1m --seed 1", l.Name)
 		return e.look(l, system, info)
 	}
 	return nil
@@ -144,8 +148,39 @@ func short(text string) string {
 // Noted returns the observations of the run.
 func (l *looker) Noted() any { return l.noted }
 
-// writeDetail writes scenarios and types.
+// writeDetail writes properties, scenarios, types and the example.
 func (l *listed) writeDetail(w io.Writer) {
+	if len(l.Properties) > 0 {
+		fmt.Fprintln(w, "    Properties:")
+		writeWrapped(w, l.Properties)
+	}
+	l.writeSeen(w)
+	if l.Example != "" {
+		fmt.Fprintf(w, "    Example:\n      %s\n", l.Example)
+	}
+}
+
+// listColumns is the width of lines with names.
+const listColumns = 100
+
+// writeWrapped writes names, as many on a line as fit.
+func writeWrapped(w io.Writer, names []string) {
+	line := "     "
+	for i, name := range names {
+		if i < len(names)-1 {
+			name += ","
+		}
+		if len(line)+1+len(name) > listColumns {
+			fmt.Fprintln(w, line)
+			line = "     "
+		}
+		line += " " + name
+	}
+	fmt.Fprintln(w, line)
+}
+
+// writeSeen writes scenarios and types.
+func (l *listed) writeSeen(w io.Writer) {
 	if len(l.Scenarios) > 0 {
 		fmt.Fprintln(w, "    Scenarios (--scenario NAME):")
 	}

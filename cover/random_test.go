@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/cover"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // TestUniform is a chi-square test of the sampler against all partitions of a space:
-// 50 draws for each, and the statistic below the 99.99 % quantile.
+// 50 draws for each, and the statistic below a limit that a right sampler exceeds with probability
+// 3e-14.
 func TestUniform(t *testing.T) {
 	tier.NotShort(t)
 	list := []cover.Space{
@@ -50,11 +52,10 @@ func TestUniform(t *testing.T) {
 	}
 }
 
-// chiSquareLimit is the 99.99 % quantile of the chi-square distribution, in the approximation of Wilson and Hilferty.
+// chiSquareLimit is a quantile of the chi-square distribution, in the approximation of Wilson and Hilferty.
 func chiSquareLimit(freedom int) float64 {
-	const normal = 3.719 // the same quantile of the normal distribution
 	v := 2 / (9 * float64(freedom))
-	return float64(freedom) * math.Pow(1-v+normal*math.Sqrt(v), 3)
+	return float64(freedom) * math.Pow(1-v+odds.Sigmas*math.Sqrt(v), 3)
 }
 
 // TestUniformLarge draws where Stirling numbers are beyond uint64 and compares the
@@ -82,18 +83,16 @@ func TestUniformLarge(t *testing.T) {
 	before, _ := must(cover.Uniform(n-1, k-1).Count()).Float64()
 	all, _ := must(space.Count()).Float64()
 	want, mean := n*before/all, sum/draws
-	if deviation := math.Sqrt((squares/draws - mean*mean) / draws); math.Abs(mean-want) > 5*deviation {
-		t.Errorf("%.4f singletons on average, want %.4f within %.4f", mean, want, 5*deviation)
+	if deviation := math.Sqrt((squares/draws - mean*mean) / draws); math.Abs(mean-want) > odds.Sigmas*deviation {
+		t.Errorf("%.4f singletons on average, want %.4f within %.4f", mean, want, odds.Sigmas*deviation)
 	}
 }
 
-// near compares a measured frequency with a probability, within 4.5 standard
-// errors: with 1200 comparisons one would fail by probability for one seed in a hundred.
+// near compares a measured frequency with a probability.
 func near(t *testing.T, what string, hits, draws int, p float64) {
 	t.Helper()
-	frequency := float64(hits) / float64(draws)
-	if margin := 4.5 * math.Sqrt(p*(1-p)/float64(draws)); math.Abs(frequency-p) > margin {
-		t.Errorf("%s: measured %.5f of %d, exact %.5f, margin %.5f", what, frequency, draws, p, margin)
+	if !odds.Fits(hits, draws, p) {
+		t.Errorf("%s: measured %.5f of %d, exact %.5f", what, float64(hits)/float64(draws), draws, p)
 	}
 }
 

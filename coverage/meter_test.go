@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 )
 
 // campaign feeds a meter with runs of a few stages, drawn from a space.
@@ -128,10 +129,11 @@ func TestMeterTheory(t *testing.T) {
 		}
 	}
 	mean := sum / campaigns
-	if margin := 4.5 * math.Sqrt((squares/campaigns-mean*mean)/campaigns); math.Abs(mean-theory.Fraction) > margin {
+	margin := odds.Sigmas * math.Sqrt((squares/campaigns-mean*mean)/campaigns)
+	if math.Abs(mean-theory.Fraction) > margin {
 		t.Errorf("mean share %.4f, expected %.4f, margin %.4f", mean, theory.Fraction, margin)
 	}
-	margin := 4.5 * math.Sqrt(theory.Probability*(1-theory.Probability)/campaigns)
+	margin = odds.Sigmas * math.Sqrt(theory.Probability*(1-theory.Probability)/campaigns)
 	if full/campaigns < theory.Probability-margin || theory.Bound > theory.Probability {
 		t.Errorf("all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f", full, campaigns,
 			theory.Probability, theory.Bound)

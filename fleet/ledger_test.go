@@ -224,3 +224,14 @@ func TestStatusListsProblems(t *testing.T) {
 		t.Errorf("stopped: %s", l.verdict())
 	}
 }
+
+// A page is written from a copy of a campaign, which the results of further runs do not change.
+func TestCopied(t *testing.T) {
+	l := &Ledger{Sum: batch.Sum{Result: &lockstep.Result{Runs: 1}}}
+	l.Result.Novelty.Add(0, []uint64{1})
+	copied := l.copied()
+	l.Result.Novelty.Add(1, []uint64{1, 2})
+	if is := &copied.Result.Novelty; is.Runs() != 1 || !is.Has(1) || is.Has(2) {
+		t.Errorf("the copy has %d runs and the feature of a later one: %v", is.Runs(), is.Has(2))
+	}
+}

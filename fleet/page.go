@@ -345,6 +345,7 @@ func (l *Ledger) copied() *campaign.Campaign {
 	r := *l.Result
 	r.Verdicts, r.Reasons = cloned(r.Verdicts), cloned(r.Reasons)
 	r.Events, r.Checked, r.Effects = slices.Clone(r.Events), slices.Clone(r.Checked), slices.Clone(r.Effects)
+	r.Novelty = r.Novelty.Clone()
 	c.Result, c.Curve = &r, slices.Clone(c.Curve)
 	return c
 }

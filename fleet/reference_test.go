@@ -26,3 +26,16 @@ func TestReference(t *testing.T) {
 	}
 	t.Error("there is no command fleet")
 }
+
+// Every command line of a fleet on the pages is one that the program accepts.
+func TestCommandLinesOfPages(t *testing.T) {
+	t.Setenv("LOCKSTEP_FLEET", "nats://127.0.0.1:4222") // as a page does
+	c := reference.Checker{App: cli.App{Commands: []any{&fleet.Commands{}}}}
+	number, err := c.CheckPages("..", "fleet")
+	if err != nil {
+		t.Error(err)
+	}
+	if number < 10 {
+		t.Errorf("only %d command lines", number)
+	}
+}

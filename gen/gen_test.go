@@ -2,11 +2,11 @@ package gen_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/gen"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 )
 
 // zeros draws only zeros, for the simplest values.
@@ -33,7 +33,7 @@ func TestDistribution(t *testing.T) {
 	}
 	for s, k := range got {
 		p, ok := want[s]
-		if off := math.Abs(float64(k) - n*p); !ok || off > 4*math.Sqrt(n*p*(1-p)) {
+		if !ok || !odds.Fits(k, n, p) {
 			t.Errorf("%s came %d times of %d, want about %.0f", s, k, n, n*p)
 		}
 	}

@@ -306,6 +306,9 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 		c.Logf("lockstep: stopped by the test's deadline after %d runs; nothing found", result.Runs)
 	default:
 		c.Logf("lockstep: %d runs, nothing found; %s", result.Runs, result.Guarantee)
+		for _, line := range campaign.NextRun(result) {
+			c.Logf("lockstep: %s", line)
+		}
 	}
 	if drawn {
 		c.found(first, kept)

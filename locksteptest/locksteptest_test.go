@@ -134,6 +134,7 @@ func TestTestVerdicts(t *testing.T) {
 		want   string
 	}{
 		{"pass", base, false, "10 runs, nothing found; no guarantee"},
+		{"estimate", base, false, "next run: reaches something new with probability "},
 		{
 			"limit",
 			limited,

@@ -78,6 +78,9 @@ func (s *Set) add(f uint64, by reachers) {
 	s.reached[f] = by
 }
 
+// Clone returns a copy that does not change with the set.
+func (s *Set) Clone() Set { return Set{s.runs, maps.Clone(s.reached)} }
+
 // Runs is the number of runs.
 func (s *Set) Runs() int { return s.runs }
 

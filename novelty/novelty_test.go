@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/novelty"
 )
@@ -254,7 +255,7 @@ func TestEstimates(t *testing.T) {
 				t.Logf("%s, %d runs: bias %.5f ± %.5f, inside %.3f, below %.3f", p.name, runs, mean, spread,
 					float64(inside)/float64(campaigns), float64(below)/float64(campaigns))
 				// The estimate is exactly right for one run less, so that it is a little too large.
-				if mean < -4.5*spread || mean > 4.5*spread+1/float64(runs) {
+				if mean < -odds.Sigmas*spread || mean > odds.Sigmas*spread+1/float64(runs) {
 					t.Errorf("bias %.5f ± %.5f", mean, spread)
 				}
 				// They hold for many runs; with few they are a little too narrow.

@@ -42,7 +42,7 @@ func ExampleMarkdown() {
 	//
 	//     lockstep replay run.trace
 	//
-	// | time | node | type | what |
+	// What the finding is about, by node: watched.
 	// | 0.100 s | | **finding** | **violates complete: revision 107 is missing** |
 }
 

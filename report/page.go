@@ -48,7 +48,8 @@ type PageOptions struct {
 	Why []string
 	// Pictures are files beside the page, such as the history that a checker drew. The page links to each by its name.
 	Pictures []string
-	// MaxSteps is the number of steps shown of a view, the last ones; 0 means DefaultMaxSteps.
+	// MaxSteps is the number of steps drawn of a view, the last ones; 0 means DefaultMaxSteps. The others are lines of
+	// text.
 	MaxSteps int
 	// MaxText is the number of characters shown of a text; 0 means DefaultMaxText.
 	MaxText int

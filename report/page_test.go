@@ -78,7 +78,7 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(w, report.Views{Found: tr}, report.PageOptions{MaxSteps: 20})
 	})
-	if !strings.Contains(page, "the last 20 of 50: the first 30 are not shown") {
+	if !strings.Contains(page, "the last 20 of 50: the first 30 are lines of text") {
 		t.Error("the page does not say that steps are left out")
 	}
 	if got := occurrences(page, `<g class="column`); got != 20 {

@@ -52,6 +52,9 @@ type scene struct {
 	Strip     strip
 	Table     []tableRow
 	Timeline  *timeline // nil if the run has none
+	Values    *values   // likewise
+	Early     string    // the steps before the picture, one per line
+	EarlySize int       // their number
 	Outcome   trace.Outcome
 
 	data    viewData
@@ -128,7 +131,8 @@ func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *sc
 	s.placeArrows()
 	s.placeProperties(o)
 	s.placeStrip()
-	s.Table, s.Timeline = s.drawing.table(), s.drawing.timeline()
+	s.Table, s.Timeline, s.Values = s.drawing.table(), s.drawing.timeline(), s.drawing.values()
+	s.Early, s.EarlySize = s.drawing.early(), s.drawing.first
 	s.data = s.drawing.data(id, len(s.lanes), s.laneOf)
 	s.say(o)
 	return s
@@ -170,11 +174,11 @@ func (s *scene) say(o PageOptions) {
 	s.Size = strings.Join(parts, ", ")
 	shown := "all of them"
 	if s.drawing.first > 0 {
-		shown = fmt.Sprintf("here the last %d of %d: the first %d are not shown", o.MaxSteps, len(t.Records),
+		shown = fmt.Sprintf("here the last %d of %d: the first %d are lines of text", o.MaxSteps, len(t.Records),
 			s.drawing.first)
 	}
 	s.Limits = fmt.Sprintf(
-		"This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts "+
+		"This page draws up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts "+
 			"end in …",
 		words.Count(o.MaxSteps, "step"),
 		shown,

@@ -244,6 +244,32 @@ func (s *drawing) data(id string, columns int, column map[int]int) viewData {
 	return d
 }
 
+// The limits of the lines of steps that are not drawn: on the characters of each, and on the bytes of all. Beyond the
+// second, lines are cut at the first limit's quarter.
+const (
+	maxEarlyLine = 200
+	maxEarly     = 1 << 20
+)
+
+// early lists the steps before those that are drawn, one per line: number, time, step and effects.
+func (s *drawing) early() string {
+	var b strings.Builder
+	for i := range s.first {
+		rec := &s.trace.Records[i]
+		line := fmt.Sprintf("%d  ", rec.Number)
+		if rec.Now > 0 {
+			line += clockTime(rec.Now) + "  "
+		}
+		line += strings.Join(append([]string{s.what(i)}, s.effects(i)...), " · ")
+		limit := maxEarlyLine
+		if b.Len() > maxEarly {
+			limit /= 4
+		}
+		b.WriteString(plain.Cut(line, limit) + "\n")
+	}
+	return b.String()
+}
+
 // tableRow is a step in the table for readers that cannot see the picture.
 type tableRow struct {
 	Number  int

@@ -259,6 +259,8 @@ func (t *timeline) event(e trace.Event, now trace.Time) string {
 		return e.Text
 	case "return":
 		return e.Text + took
+	case "log":
+		return e.Text
 	}
 	key := fmt.Sprintf("%d %s", e.Node, e.Type)
 	text := strings.TrimSpace(e.Type + " " + e.Text)
@@ -275,8 +277,11 @@ func eventRow(e trace.Event) string {
 	switch e.Type {
 	case "call", "return":
 		return rowClient
-	case "power-failure", "paused", "thawed", "clock", "exited":
+	case "power-failure", "paused", "thawed", "clock", "exited", "reconfigured":
 		return rowFault
+	}
+	if e.Type == "log" { // servers in processes report their lines as events
+		return rowLog
 	}
 	return rowEvent
 }

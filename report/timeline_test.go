@@ -82,6 +82,7 @@ func whole() *trace.Trace {
 	add(trace.Record{Step: trace.Step{Kind: trace.Crash, Node: 2}, Now: 50 * ms,
 		Events: []trace.Event{{Type: "power-failure", Node: 2, Text: "2 writes lost"}}})
 	add(trace.Record{Step: trace.Step{Kind: trace.Restart, Node: 2}, Now: 60 * ms,
+		Events: []trace.Event{{Type: "reconfigured", Node: 2, Text: "v1.1.0"}},
 		Logs: []trace.Log{{Source: trace.LogServer, Node: 2, Level: "warn", At: 55 * ms, Text: "wal is torn"},
 			{Source: trace.LogRole, Node: 2, At: 58 * ms, Text: "follower"}}})
 	add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 1}, Now: 70 * ms,
@@ -107,7 +108,7 @@ func TestTimelineOnTheConsole(t *testing.T) {
 	}
 	for _, want := range []string{
 		"0.070 s ! operator node 1  Compact up to revision 107 -> ok\n",
-		"... 5 rows on which the finding does not depend\n",
+		"... 6 rows on which the finding does not depend\n",
 		"0.100 s * event    node 1  watched all up to revision 107\n",
 		"0.100 s * finding          violates complete: revision 107 is missing\n",
 	} {
@@ -133,6 +134,7 @@ func TestTimelineOfPassingRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"fault    node 2  crash at node 2", "fault    node 2  power-failure 2 writes lost",
+		"fault    node 2  reconfigured v1.1.0",
 		"1 line logged", "role     node 2  is follower", "store revision 9", "1 event as before"} {
 		if strings.Count(b.String(), want) != 1 {
 			t.Errorf("%q is there %d times in\n%s", want, strings.Count(b.String(), want), b.String())
@@ -211,5 +213,135 @@ func TestPageOfLongRun(t *testing.T) {
 	t.Logf("%d steps, %d bytes", last.Number, b.Len())
 	if b.Len() > 5e6 {
 		t.Errorf("the page has %d bytes, more than 5 MB", b.Len())
+	}
+}
+
+// Two runs in time have one shape if their findings differ in numbers only; the events of short runs count instead.
+func TestShapeOfTimedRuns(t *testing.T) {
+	other := whole()
+	other.Records[46].Events = append(other.Records[46].Events, trace.Event{Type: "store", Node: 2, Text: "revision 8"})
+	other.Outcome.Finding.Text = "revision 93 is missing"
+	if a, b := report.Shape(whole()), report.Shape(other); a != b || a != "revision # is missing" {
+		t.Errorf("%q, %q", a, b)
+	}
+	other.Outcome.Finding.Text = "revision 93 is there twice"
+	if a, b := report.Shape(whole()), report.Shape(other); a == b {
+		t.Errorf("%q of two different findings", a)
+	}
+	short := whole()
+	short.Records = slices.Concat(short.Records[:1], short.Records[42:])
+	if a := report.Shape(short); a != "1 reconfigured, 2 store, 1 watched" {
+		t.Errorf("%q of a short run", a)
+	}
+}
+
+// The values that a finding is about stand in a table of nodes and times, with crashes and power failures between them.
+// What repeats, and events of other types, are left out.
+func TestValues(t *testing.T) {
+	run := whole()
+	for i, text := range []string{"all up to revision 105", "all up to revision 105", "all up to revision 106"} {
+		run.Records[10+i].Events = []trace.Event{{Type: "watched", Node: 1, Text: text}}
+	}
+	var b strings.Builder
+	if err := report.Markdown(&b, run, report.PageOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `What the finding is about, by node: watched.
+
+| time | node 1 | node 2 | node 3 |
+| --- | --- | --- | --- |
+| 0.009 s | all up to revision 105 |  |  |
+| 0.011 s | all up to revision 106 |  |  |
+| 0.050 s |  | *crash; the power failure takes 2 writes lost* |  |
+| 0.060 s |  | *restart* |  |
+| 0.100 s | **all up to revision 107** |  |  |
+
+| time | node | type | what |
+`
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("no\n%s\nin\n%s", want, b.String())
+	}
+	var page bytes.Buffer
+	if err := report.Page(&page, report.Views{Found: run}, report.PageOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<details class="table values" open>`, `<td class="mentions">all up to revision 107</td>`,
+		`<td class="fault">crash; the power failure takes 2 writes lost</td>`, `<a href="#found-46">0.100 s</a>`} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+// The values of operations are by client.
+func TestValuesOfClients(t *testing.T) {
+	run := whole()
+	for i, e := range []trace.Event{{Type: "call", Text: "c1 put a=3"}, {Type: "return", Node: 1, Text: "c1 is 3"},
+		{Type: "return", Node: 2, Text: "c2 is 0"}} {
+		run.Records[10+i].Events = []trace.Event{e}
+	}
+	run.Outcome.Finding.About, run.Outcome.Finding.Nodes = []int{11, 12}, 0
+	var b strings.Builder
+	if err := report.Markdown(&b, run, report.PageOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "by client: return.\n\n| time | c1 | c2 |\n| --- | --- | --- |\n" +
+		"| 0.010 s | **is 3** |  |\n| 0.011 s |  | **is 0** |\n\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("no\n%s\nin\n%s", want, b.String())
+	}
+}
+
+// A run that passes, and a finding about nothing that nodes reported, have no values.
+func TestNoValues(t *testing.T) {
+	passed, silent := whole(), whole()
+	passed.Outcome = trace.Outcome{Verdict: trace.Pass, Steps: len(passed.Records) - 1}
+	silent.Outcome.Finding.Step, silent.Outcome.Finding.Nodes = 20, 0
+	for _, run := range []*trace.Trace{passed, silent} {
+		var b strings.Builder
+		if err := report.Markdown(&b, run, report.PageOptions{}); err != nil || strings.Contains(b.String(), "is about, by") {
+			t.Error(err, b.String())
+		}
+	}
+}
+
+// A line that a server in a process logged is an event, and is folded as the lines of other servers are.
+func TestLogsOfProcesses(t *testing.T) {
+	run := whole()
+	run.Records[45].Events = []trace.Event{{Type: "log", Node: 3, Text: "elects itself"}}
+	var page bytes.Buffer
+	if err := report.Page(&page, report.Views{Found: run}, report.PageOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(page.String(), `<td>log</td><td>elects itself</td>`) {
+		t.Error("the line is no row of the type log")
+	}
+	var b strings.Builder
+	if err := report.Grid(&b, run, report.Options{}); err != nil || strings.Contains(b.String(), "elects itself") {
+		t.Error(err, b.String())
+	}
+}
+
+// The steps before those that are drawn are lines of text on the page.
+func TestEarlySteps(t *testing.T) {
+	var page bytes.Buffer
+	if err := report.Page(&page, report.Views{Found: whole()}, report.PageOptions{MaxSteps: 4}); err != nil {
+		t.Fatal(err)
+	}
+	_, early, _ := strings.Cut(page.String(), "<summary>The first 43 steps, one a line</summary><pre>")
+	early, _, _ = strings.Cut(early, "</pre>")
+	if n := strings.Count(early, "\n"); n != 43 {
+		t.Errorf("%d lines", n)
+	}
+	for _, want := range []string{"0  start", "2  0.001 s  wait 1ns\n",
+		"41  0.050 s  crash at node 2 · event at node 2: power-failure 2 writes lost\n"} {
+		if !strings.Contains(early, want) {
+			t.Errorf("no %q in\n%s", want, early)
+		}
+	}
+	page.Reset()
+	if err := report.Page(&page, report.Views{Found: whole()}, report.PageOptions{}); err != nil ||
+		strings.Contains(page.String(), "one a line") {
+		t.Error("all steps are drawn, and there are lines of text", err)
 	}
 }

@@ -82,8 +82,8 @@ func (m *moment) sum() string {
 	return text
 }
 
-// Markdown writes a run for a bug report: the finding, how the run differs from the nearest run that passes, and the
-// timeline or the steps.
+// Markdown writes a run for a bug report: the finding, how the run differs from the nearest run that passes, the values
+// that the finding is about, and the timeline or the steps.
 func Markdown(w io.Writer, t *trace.Trace, o PageOptions) error {
 	o = o.complete()
 	var b strings.Builder
@@ -103,7 +103,11 @@ func Markdown(w io.Writer, t *trace.Trace, o PageOptions) error {
 	if o.Replay != "" {
 		fmt.Fprintf(&b, "    %s\n\n", plain.Clean(o.Replay))
 	}
-	line := newDrawing(t, o).timeline()
+	drawn := newDrawing(t, o)
+	if v := drawn.values(); v != nil {
+		v.markdown(&b)
+	}
+	line := drawn.timeline()
 	if line == nil {
 		b.WriteString("```\n")
 		newStepList(&b, t, Options{}).draw()

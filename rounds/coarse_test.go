@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/scenario"
@@ -522,8 +523,7 @@ func TestLossOfBaselineOnServers(t *testing.T) {
 			}}}); err != nil {
 			t.Fatal(err)
 		}
-		// 4.5 standard deviations of a share among at least 20,000 waits.
-		if share := float64(under) / float64(passed); passed < 20_000 || share < drop-0.014 || share > drop+0.014 {
+		if passed < 20_000 || !odds.Fits(under, passed, drop) {
 			t.Errorf("drop=%v: %d of %d waits under a cut", drop, under, passed)
 		}
 		if drop == 0.25 && len(sides) != 6 {

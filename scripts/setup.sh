@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need beside Go, from Debian's packages: spin and gcc for the exported models, Python for replicas in
-# other languages, Redis for the example of a server. With the word all it also installs chromium for the pages, and a JDK and
-# Maven for servers in Java. Does nothing where they are there.
+# other languages, Redis for the example of a server. With the word all it also installs chromium and Python's venv for the
+# pages, and a JDK and Maven for servers in Java. Does nothing where they are there.
 set -eu
 missing=""
 command -v spin >/dev/null 2>&1 || missing="$missing spin"
@@ -11,6 +11,7 @@ command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 if [ "${1-}" = all ]; then
 	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
 		command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
+	python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 	command -v javac >/dev/null 2>&1 || missing="$missing default-jdk-headless"
 	command -v mvn >/dev/null 2>&1 || missing="$missing maven"
 fi

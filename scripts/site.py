@@ -44,6 +44,6 @@ def on_page_markdown(markdown, page, config, files):
             return link.group(0)
         if file in TOP:
             return f"[{text}]({posixpath.relpath(TOP[file], posixpath.dirname(source) or '.')}{anchor})"
-        return f"{text} (`{file}`)"
+        return f"`{file}`" if text.strip("`") in file else f"{text} (`{file}`)"
 
     return re.sub(r"\[([^]]*)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)", resolve, markdown)

@@ -327,7 +327,11 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 		},
 		{"latencies", toy.Cluster(nil), seldomGot(20), strategy.DefaultDelay, nil},
 		{"priorities", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultPCTCP, nil},
+		{"partial orders", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultPOS, nil},
 		{"walk", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultWalk, nil},
+		{"random losses", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultBaseline, nil},
+		{"random order", toy.Cluster(nil), seldomGot(20), strategy.Baseline{Steps: 300}, nil},
+		{"random cuts of servers", &servers{}, seldomAlone(3), strategy.Baseline{Drop: 0.5, Steps: 200}, nil},
 		{"isolation", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultUniform, nil},
 		{"isolation of live nodes", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix,
 			strategy.Uniform{Isolations: 4, Rounds: 16, Isolated: strategy.CutOff}, nil},
@@ -506,7 +510,18 @@ func (m model) holds(which string, t *trace.Trace) {
 	case strategy.Delay:
 		never(trace.Duplicate, trace.Replace)
 		atMost(trace.Crash, s.Crashes)
-	case strategy.PCTCP:
+	case strategy.Baseline:
+		never(trace.Crash, trace.Restart, trace.Duplicate, trace.Replace)
+		if s.Drop == 0 || rounds.Coarse(m.info) {
+			never(trace.Drop)
+		}
+		if s.Drop == 0 || !rounds.Coarse(m.info) {
+			never(trace.Cut)
+		}
+		if !oneCut(t) {
+			m.Errorf("in the %s run nodes are cut while others are cut off", which)
+		}
+	case strategy.PCTCP, strategy.POS:
 		never(trace.Drop, trace.Duplicate, trace.Crash, trace.Cut, trace.Replace)
 	case strategy.Uniform, strategy.Lossy:
 		m.inRounds(which, t)

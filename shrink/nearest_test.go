@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,6 +96,31 @@ func TestNearest(t *testing.T) {
 			}
 			t.Log(strings.Join(p.Lines(9), "\n"))
 		})
+	}
+}
+
+// In a system whose time passes, the passing run is the one that also has what the finding is about: without a put, not
+// without the crash, after which node 3 reports nothing. Both reports are printed with their times.
+func TestNearestInTime(t *testing.T) {
+	plan := lockstep.Plan{System: &forgetful{}, Spec: kept(0), Strategy: busy, Seed: 1}
+	found := long(t, plan)
+	plan.Strategy = nil
+	small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Attempts: 300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := shrink.Nearest(t.Context(), plan, small.Trace, shrink.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := p.Lines(2)
+	if len(lines) < 2 || !strings.HasPrefix(lines[0], "the run passes without the request ") {
+		t.Fatalf("%q", lines)
+	}
+	report := regexp.MustCompile(
+		`^with it, node 3 at [0-9.]+ s: holds (0 of 1); without it, node 3 at [0-9.]+ s: holds (0 of 0)$`)
+	if !report.MatchString(lines[1]) || len(p.Subjects) != 1 {
+		t.Errorf("%q, %+v", lines, p.Subjects)
 	}
 }
 

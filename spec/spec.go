@@ -97,6 +97,18 @@ func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
+// Features returns those of the first monitor that offers this kind.
+func (a *allMonitor) Features(kind string) ([]uint64, bool) {
+	for _, m := range a.monitors {
+		if s, ok := m.(lockstep.FeatureSource); ok {
+			if list, ok := s.Features(kind); ok {
+				return list, true
+			}
+		}
+	}
+	return nil, false
+}
+
 // Conclude joins the monitors' conclusions.
 func (a *allMonitor) Conclude(draw bool) lockstep.Conclusion {
 	var all lockstep.Conclusion

@@ -97,6 +97,8 @@ func TestCheck(t *testing.T) {
 		{"guided", info, ""},
 		{"guided:fresh=0", info, "fresh is 0"},
 		{"guided:keep=0", info, "keep is 0"},
+		{"guided:by=pairs", info, ""},
+		{"guided:by=code", info, ""},
 		{"guided:inner=systematic", info, "already learns"},
 		{"guided:inner=uniform:period=-1", info, "period is -1"},
 	} {
@@ -117,6 +119,10 @@ func TestCheck(t *testing.T) {
 		!strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
+	if _, err := (strategy.Guided{Inner: strategy.DefaultGuided.Inner, Fresh: 1, Keep: 1, By: 4}).Fit(info); err == nil ||
+		!strings.Contains(err.Error(), "by is 4, allowed are states, pairs, code, model") {
+		t.Errorf("guided by something: %v", err)
+	}
 	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil ||
 		!strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
 		t.Errorf("uniform by something: %v", err)
@@ -128,6 +134,7 @@ func TestCheck(t *testing.T) {
 		"systematic:network=x",
 		"delay:near=normal",
 		"guided:inner=nothing",
+		"guided:by=luck",
 		"none",
 		"pctcp:depth",
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
@@ -68,14 +69,15 @@ func TestDistinctProbabilities(t *testing.T) {
 		sum := 0.0
 		for schedule, p := range reported {
 			sum += p
-			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > 5*sigma {
+			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > odds.Sigmas*sigma {
 				t.Errorf("%s: %s came %d times, expected %.1f, standard deviation %.1f", u, schedule, met[schedule],
 					runs*p, sigma)
 			}
 		}
 		mean := inverse / runs
 		sigma := math.Sqrt((squares/runs - mean*mean) / runs)
-		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(reported))) > 5*sigma || float64(len(reported)) > 0.9*size {
+		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(reported))) > odds.Sigmas*sigma ||
+			float64(len(reported)) > 0.9*size {
 			t.Errorf(
 				"%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f",
 				u,

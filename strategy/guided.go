@@ -8,12 +8,12 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/mix"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Guided is coverage-guided: it keeps and mutates the schedules of another strategy that reached something new. That is
-// a state of a node not seen before, if the system offers fingerprints. Otherwise it is a new pair of consecutive
-// events at a node.
+// Guided is coverage-guided: it keeps and mutates the schedules of another strategy that reached something new. The
+// option By says what counts as new.
 //
 // A schedule is the sequence of random numbers that the inner strategy drew, with the seed of the system. A mutation
 // draws some of these numbers again, or all from some point on, or continues with another schedule. It therefore stays
@@ -26,13 +26,40 @@ type Guided struct {
 	Fresh float64 `help:"share of runs that mutate nothing, in (0,1]"`
 	// Keep is the number of schedules kept.
 	Keep int `help:"schedules kept at most" range:"1.."`
-	// Pairs looks for pairs of events even if the system offers fingerprints.
-	Pairs bool `help:"look for pairs of events even where the system offers fingerprints"`
+	// By says what counts as new.
+	By Feature `help:"what counts as new: states of nodes (pairs where the system offers no fingerprints), pairs of consecutive events at a node, code, or model"`
 	// Lineages is the number of parts of the campaign that several workers, or machines, can execute at once. The
 	// result depends on this number, and not on the number of workers. 0 means one.
 	Lineages int `help:"parts of the campaign that can be made at once, and learn from each other after each epoch; 0: one" range:"0..1000"`
 	// Epoch is the number of runs of a lineage in an epoch; 0 means DefaultEpoch.
 	Epoch int `help:"runs of a lineage in an epoch; 0: 1000" range:"0.."`
+}
+
+// Feature is what a guided campaign looks for: what a run must reach first for its schedule to be kept.
+type Feature uint8
+
+// What counts as new. ByCode and ByModel need a plan that offers such features: see [lockstep.FeatureSource].
+const (
+	ByStates Feature = iota // a state of a node; as ByPairs if the system offers no fingerprints
+	ByPairs                 // a pair of consecutive events at a node
+	ByCode                  // a statement of the system, or how often it was executed
+	ByModel                 // a state of the model with which runs are compared, or a rule from there
+)
+
+var featureNames = []string{"states", "pairs", lockstep.CodeFeatures, lockstep.ModelFeatures}
+
+// Words returns the names of the features, for options.
+func (Feature) Words() []string { return featureNames }
+
+// String returns the feature as written on the command line.
+func (f Feature) String() string { return option.Word(featureNames, int(f)) }
+
+// offered is the kind of features that the plan must offer; empty if the scheduler sees them for itself.
+func (f Feature) offered() string {
+	if f == ByCode || f == ByModel {
+		return f.String()
+	}
+	return ""
 }
 
 // DefaultEpoch is the default number of runs that a lineage executes before it receives what the others have learned.
@@ -70,7 +97,7 @@ func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if t.Sequential {
 		return t, fmt.Errorf("guided: inner=%s already learns from run to run", g.Inner)
 	}
-	t.Sequential, t.Runs, t.Guarantee = true, 0, g.share(t.Guarantee)
+	t.Sequential, t.Runs, t.Guarantee, t.Features = true, 0, g.share(t.Guarantee), g.By.offered()
 	if g.Lineages > 1 {
 		t.Lineages, t.Epoch = g.Lineages, g.epoch()
 	}
@@ -118,7 +145,7 @@ type guided struct {
 	kept   []schedule
 	met    map[mix.Hash]struct{}
 	before []uint64 // by node: hash of its previous event
-	news   int      // states or pairs first reached in this run
+	news   int      // features first reached in this run
 	seed   int      // number of the run whose seed this run uses
 	run    int      // number of this run
 	diary  *diary   // nil if there is one lineage
@@ -215,7 +242,9 @@ func (g *guided) mutant(r *rand.Rand) ([]uint64, int) {
 
 // Next chooses the next step.
 func (g *guided) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	g.observe(turn)
+	if g.By == ByStates || g.By == ByPairs {
+		g.observe(turn)
+	}
 	return g.inner.Next(turn, next)
 }
 
@@ -232,7 +261,7 @@ func (g *guided) observe(turn *lockstep.Turn) {
 	if node == 0 {
 		return
 	}
-	states := !g.Pairs
+	states := g.By == ByStates
 	if states && turn.Up().Has(node) {
 		var state uint64
 		if state, states = turn.Fingerprint(node); states {
@@ -245,10 +274,17 @@ func (g *guided) observe(turn *lockstep.Turn) {
 	}
 }
 
+// Reached looks for something new among the features of the run just made.
+func (g *guided) Reached(features []uint64) {
+	for _, f := range features {
+		g.meet(0, f)
+	}
+}
+
 // maxMet bounds the memory of a guided campaign; beyond it, nothing counts as new.
 const maxMet = 1 << 22
 
-// meet records a state or pair at a node.
+// meet records a state or pair at a node, or a feature of node 0, which is none.
 func (g *guided) meet(node lockstep.Node, seen ...uint64) {
 	key := mix.Hash(node)
 	for _, v := range seen {

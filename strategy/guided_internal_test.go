@@ -43,9 +43,10 @@ func (w watched) New(info lockstep.Info) lockstep.Scheduler {
 // messages.
 func TestWhatIsNew(t *testing.T) {
 	for _, c := range []struct {
-		fingerprints, pairs bool
-		want                int
-	}{{false, false, 16}, {true, true, 16}, {true, false, 4}} {
+		fingerprints bool
+		by           Feature
+		want         int
+	}{{false, ByStates, 16}, {true, ByPairs, 16}, {true, ByStates, 4}} {
 		system := sim.Cluster[int]{Name: "four", Nodes: 2, Type: func(m int) string { return fmt.Sprint(m) },
 			New: func(lockstep.Node, int) sim.Node[int] {
 				if c.fingerprints {
@@ -55,13 +56,13 @@ func TestWhatIsNew(t *testing.T) {
 				return &four{}
 			}}
 		var s *guided
-		g := Guided{Inner: Inner{POS{}}, Fresh: 0.5, Keep: 100, Pairs: c.pairs}
+		g := Guided{Inner: Inner{POS{}}, Fresh: 0.5, Keep: 100, By: c.by}
 		if _, err := lockstep.Explore(t.Context(),
 			lockstep.Plan{System: system, Strategy: watched{g, &s}, Runs: 500}); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.met) != c.want {
-			t.Errorf("fingerprints %v, pairs %v: %d things were new, want %d", c.fingerprints, c.pairs, len(s.met),
+			t.Errorf("fingerprints %v, by %s: %d things were new, want %d", c.fingerprints, c.by, len(s.met),
 				c.want)
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 )
 
-// TestDistributions checks how often draws are above multiples of the mean, within five standard deviations.
+// TestDistributions checks how often draws are above multiples of the mean, within the margin of package odds.
 func TestDistributions(t *testing.T) {
 	const draws, mean = 200_000, 1000 * fractions
 	for _, c := range []struct {
@@ -29,7 +31,7 @@ func TestDistributions(t *testing.T) {
 			}
 		}
 		for factor, p := range c.above {
-			if got := float64(count[factor]) / draws; math.Abs(got-p) > 5*math.Sqrt(p*(1-p)/draws) {
+			if got := float64(count[factor]) / draws; !odds.Fits(count[factor], draws, p) {
 				t.Errorf("%s: %.4f of the draws are above %g times the mean, want %.4f", c.law, got, factor, p)
 			}
 		}

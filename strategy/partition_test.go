@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
@@ -330,7 +331,7 @@ func TestPartitionSequences(t *testing.T) {
 		p, _ := chance.P.Float64()
 		s := strategy.Partition{Sequence: c.sequence, Stages: 1, During: c.during, Steps: 3}
 		hits, tests := samples(t, c.system, s, sequence, runs)
-		if off := math.Abs(float64(hits) - runs*p); tests != runs || off > 4.5*math.Sqrt(runs*p*(1-p)) {
+		if tests != runs || !odds.Fits(hits, runs, p) {
 			t.Errorf("%q: hit in %d of %d runs with %d tests, the chance is %.4f", c.sequence, hits, runs, tests, p)
 		}
 		s.Seek = true

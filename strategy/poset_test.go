@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -273,8 +274,7 @@ func hits(t *testing.T, p poset, s lockstep.Strategy, d, runs int) (map[string]i
 }
 
 // TestPCTCPHitsTuples checks on synthetic partial orders that every order of d events is hit at least as often as the
-// bound says. With this many runs, a frequency is more than five standard deviations below its probability once in 3.5
-// million times; there are about 15,000 tuples. The test is stricter than the paper's bound. It omits the factor 1/w^2,
+// bound says, for about 15,000 tuples. The test is stricter than the paper's bound. It omits the factor 1/w^2,
 // which is needed by orders whose events must also be as late as possible.
 //
 // With fair time, this holds for the orders in which no timer waits for an event that happens when the timer is due.
@@ -294,13 +294,10 @@ func TestPCTCPHitsTuples(t *testing.T) {
 					if result.Stats.Events != len(c.before) {
 						t.Errorf("%d events seen, there are %d", result.Stats.Events, len(c.before))
 					}
-					n := float64(runs)
-					// below 1e-11 for a tuple with this probability
-					least := n * (bound - 7*math.Sqrt(bound*(1-bound)/n))
 					tuples(c.poset, d, func(tuple []int) {
-						if got := count[fmt.Sprint(tuple)]; float64(got) < least &&
+						if got := count[fmt.Sprint(tuple)]; !odds.AtLeast(got, runs, bound) &&
 							!(fair && c.waitsForItsTime(tuple)) {
-							t.Errorf("%v was hit in %d of %d runs, want at least %.0f", tuple, got, runs, least)
+							t.Errorf("%v was hit in %d of %d runs, want a share of at least %.4f", tuple, got, runs, bound)
 						}
 					})
 				})
@@ -355,7 +352,7 @@ func TestPOSHitsEveryOrder(t *testing.T) {
 		t.Errorf("%d orders, want 24", len(count))
 	}
 	for order, n := range count { // each has probability 1/24
-		if math.Abs(float64(n)-runs/24.) > 5*math.Sqrt(runs/24.*23/24) {
+		if !odds.Fits(n, runs, 1./24) {
 			t.Errorf("%s in %d of %d runs", order, n, runs)
 		}
 	}
@@ -372,7 +369,7 @@ func TestRacesOnly(t *testing.T) {
 		t.Errorf("learned %s, want %s", result.Strategy, want)
 	}
 	for _, tuple := range []string{"[4 9]", "[9 4]"} {
-		if bound := 0.5; float64(count[tuple]) < runs*(bound-5*math.Sqrt(bound*(1-bound)/runs)) {
+		if !odds.AtLeast(count[tuple], runs, 0.5) {
 			t.Errorf("%s in %d of %d runs, want at least about half", tuple, count[tuple], runs)
 		}
 	}
@@ -407,7 +404,7 @@ func TestRacesHitTuples(t *testing.T) {
 		}
 		bound := 1 / float64(len(racing))
 		for _, p := range pairs {
-			if got := count[fmt.Sprint(p[:])]; float64(got) < runs*(bound-5*math.Sqrt(bound*(1-bound)/runs)) {
+			if got := count[fmt.Sprint(p[:])]; !odds.AtLeast(got, runs, bound) {
 				t.Errorf("%s: %v was hit in %d of %d runs, want a share of at least %.3f", c.name, p, got, runs, bound)
 			}
 		}

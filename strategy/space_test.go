@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -140,7 +141,7 @@ func TestExactSamplerIsUniform(t *testing.T) {
 				}
 				if int64(len(observed)) != size {
 					t.Errorf("%v bound %d: %d of %d elements drawn", c, bound, len(observed), size)
-				} else if z := chiSquare(observed, expected); z > 4 {
+				} else if z := chiSquare(observed, expected); z > odds.Sigmas {
 					t.Errorf("%v bound %d: chi-square is %.1f standard deviations too high", c, bound, z)
 				}
 			}
@@ -226,7 +227,7 @@ func paperFrequencies(t *testing.T, s *space, d *distributions, partial bool, wa
 			t.Fatalf("bound %d: drew %s, which is not in the space", s.bound, k)
 		}
 	}
-	if z := chiSquare(observed, expected); z > 4 {
+	if z := chiSquare(observed, expected); z > odds.Sigmas {
 		t.Errorf("%d sites, bound %d: chi-square is %.1f standard deviations too high", s.sites, s.bound, z)
 	}
 }

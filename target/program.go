@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	goversion "go/version"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -32,11 +34,19 @@ type Program struct {
 	// Users may request others.
 	Library  string
 	Versions []string
+	// Oldest is the oldest version of the library with which the program builds: older ones are refused by name. It is
+	// empty if none is known to fail.
+	Oldest string
 	// Overlay, if set, changes files of the library: it receives the library's module and returns the new texts by
 	// name.
 	Overlay func(library fs.FS) (map[string][]byte, error)
 	// Changed describes the overlay, as part of the name of the build.
 	Changed string
+	// Border is the import path of a package of the Module that binds the Library by a type Release, whose methods have
+	// types of the standard library only. If it is set, the program links several versions, named as in
+	// v3.5.16+v3.6.16: each with a copy of the border and of all that it imports. The Package is then no main package,
+	// but has a function Main(name string, releases ...R), where every Release implements the interface R.
+	Border string
 	// Counted are the patterns of the packages whose statements are counted if code coverage is measured. Without
 	// patterns they are those of the Library. A program without either has no Go code under test of its own.
 	Counted []string
@@ -69,6 +79,25 @@ func (p *Program) Build(version string) string {
 	return name
 }
 
+// versionForm matches a version without build metadata.
+var versionForm = regexp.MustCompile(`^v[0-9][0-9A-Za-z.-]*$`)
+
+// MixedVersions splits the versions of a program with a Border, as in v3.5.16+v3.6.16. The order is that of the
+// upgrades. One version is a cluster without upgrades.
+func MixedVersions(text string) ([]string, error) {
+	list := strings.Split(text, "+v") // a version may end with +incompatible
+	for i, v := range list {
+		if i > 0 {
+			list[i] = "v" + v
+		}
+		bare := strings.TrimSuffix(list[i], "+incompatible")
+		if !versionForm.MatchString(bare) || slices.Contains(list[:i], list[i]) {
+			return nil, fmt.Errorf("the versions %q must be different ones separated by +, as in v1.2.3+v1.3.0", text)
+		}
+	}
+	return list, nil
+}
+
 func (p *Program) version(version string) string {
 	if version == "" && len(p.Versions) > 0 {
 		return p.Versions[0]
@@ -81,6 +110,18 @@ func (p *Program) VersionOf(build string) (string, bool) {
 	version, ok := strings.CutPrefix(strings.TrimSuffix(build, "~"+p.Changed), p.Library+"@")
 	return version, ok && p.Library != "" && !strings.Contains(version, "~") && p.Build(version) == build
 }
+
+// CheckVersion reports that a version of the library is older than all with which the program builds.
+func (p *Program) CheckVersion(version string) error {
+	if p.Oldest == "" || version == "" || goversion.Compare(number(version), number(p.Oldest)) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is too old for the target %s, which builds with %s %s and later; versions known to work: %s",
+		version, p.Name, p.Library, p.Oldest, strings.Join(p.Versions, ", "))
+}
+
+// number is a version as package version of the standard library compares it, which knows the versions of Go.
+func number(version string) string { return "go" + strings.TrimPrefix(version, "v") }
 
 // Counts lists the patterns of the packages whose statements are counted if code coverage is measured.
 func (p *Program) Counts() []string {
@@ -106,6 +147,12 @@ func (p *Program) Check() error {
 			p.Name, p.Library)
 	case p.Library == "" && (len(p.Versions) > 0 || p.Overlay != nil):
 		return fmt.Errorf("target: the program %s has versions or an overlay, but names no library", p.Name)
+	case p.Border != "" && (p.Library == "" || p.Overlay != nil || !strings.HasPrefix(p.Border, p.Module+"/")):
+		return fmt.Errorf("target: the program %s has the border %s, so it needs a library, no overlay, and a border "+
+			"in its module %s", p.Name, p.Border, p.Module)
+	case p.Oldest != "" && (p.Library == "" || !goversion.IsValid(number(p.Oldest))):
+		return fmt.Errorf("target: the oldest version %q of the program %s is none, allowed are versions of a library",
+			p.Oldest, p.Name)
 	case (p.Overlay == nil) != (p.Changed == ""):
 		return fmt.Errorf("target: the program %s must name what its overlay changes, and only then", p.Name)
 	}

@@ -37,6 +37,14 @@ func ExampleProgram_Check() {
 	// target: a program needs a name and a package, and has "server" and ""
 }
 
+func ExampleMixedVersions() {
+	fmt.Println(target.MixedVersions("v1.4.0+v1.5.0"))
+	fmt.Println(target.MixedVersions("v1.4.0+v1.4.0"))
+	// Output:
+	// [v1.4.0 v1.5.0] <nil>
+	// [] the versions "v1.4.0+v1.4.0" must be different ones separated by +, as in v1.2.3+v1.3.0
+}
+
 func ExampleThisBuild() {
 	fmt.Printf("%q\n", target.ThisBuild()) // these tests are not built on demand
 	// Output: ""
@@ -45,6 +53,16 @@ func ExampleThisBuild() {
 func ExampleThisKey() {
 	fmt.Printf("%q\n", target.ThisKey())
 	// Output: ""
+}
+
+func ExampleProgram_CheckVersion() {
+	older := server
+	older.Oldest = "v1.3.10"
+	fmt.Println(older.CheckVersion("v1.3.9"))
+	fmt.Println(older.CheckVersion("v1.3.10"), older.CheckVersion("v1.10.0"), older.CheckVersion(""))
+	// Output:
+	// v1.3.9 is too old for the target server, which builds with example.com/raft v1.3.10 and later; versions known to work: v1.4.0, v1.3.2
+	// <nil> <nil> <nil>
 }
 
 // A program with a changed library is another build than one with the unmodified library.
@@ -72,7 +90,10 @@ func TestProgramCheckRefuses(t *testing.T) {
 		"names no library":            {Name: "x", Package: "p", Versions: []string{"v1"}},
 		"must name what its overlay": {Name: "x", Package: "p", Module: "m", Library: "l", Versions: []string{"v1"},
 			Changed: "c"},
-		"may begin with -": {Name: "x", Package: "-toolexec=/bin/sh"},
+		"the oldest version \"1.x\"": {Name: "x", Package: "p", Module: "m", Library: "l", Versions: []string{"v1"},
+			Oldest: "1.x"},
+		"the oldest version \"v1\"": {Name: "x", Package: "p", Oldest: "v1"},
+		"may begin with -":          {Name: "x", Package: "-toolexec=/bin/sh"},
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)

@@ -29,6 +29,8 @@ type Target struct {
 	// Campaign is the options of a campaign for which the user sets none, as "key=value": a workload in which operations
 	// are answered, faults happen, and most runs check every property of the spec. nil means the options' defaults.
 	Campaign []string
+	// Sometimes is what a campaign that tests the target well reaches at least once, as --sometimes names it.
+	Sometimes []string
 	// Script is a draft of a program, usually a shell script, that does with real servers what a run does; nil: there is
 	// none.
 	Script func(*trace.Trace) string
@@ -95,6 +97,12 @@ func (t Target) WithCampaign(pairs ...string) Target {
 	return t
 }
 
+// WithSometimes is the target with what a campaign that tests it well reaches at least once.
+func (t Target) WithSometimes(what ...string) Target {
+	t.Sometimes = what
+	return t
+}
+
 // Settled is the target with a settling stage of so many steps.
 func (t Target) Settled(steps int) Target {
 	t.Settle = steps
@@ -152,7 +160,29 @@ func (t Target) Build(pairs []string) (lockstep.System, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", t.Name, err)
 	}
+	if cleared := option.Cleared(system, t.def); len(cleared) > 0 {
+		return without{system, cleared}, nil
+	}
 	return system, nil
+}
+
+// without is a system without something that its target has by default. A system leaves out its own zero options from
+// the header of a trace, and there they must be, or a replay would build the target's default.
+type without struct {
+	lockstep.System
+	cleared map[string]string
+}
+
+// Describe adds the options to those of the system.
+func (w without) Describe() (lockstep.Info, error) {
+	info, err := w.System.Describe()
+	if err != nil {
+		return info, err
+	}
+	options := maps.Clone(w.cleared)
+	maps.Copy(options, info.Options)
+	info.Options = options
+	return info, nil
 }
 
 // gathered moves the options that are not the target's into the option that collects them.

@@ -7,7 +7,7 @@ import "fmt"
 type Phases struct {
 	Group string `json:"group,omitempty"` // name of a group of Per phases
 	Name  string `json:"name,omitempty"`  // name of a phase in its group, counted from 0
-	Per   int32  `json:"per,omitempty"`
+	Per   int32  `json:"per,omitempty"`   // phases of a group
 }
 
 // Of is the name of a phase.

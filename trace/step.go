@@ -104,15 +104,15 @@ type Time int64
 //
 // If At is later than the run's clock, it moves the clock before the step is taken.
 type Step struct {
-	Kind    Kind  `json:"do"`
-	OneWay  bool  `json:"one_way,omitempty"`
-	Node    Node  `json:"node,omitempty"`
-	Msg     ID    `json:"msg,omitempty"`
-	Request int32 `json:"request,omitempty"`
-	From    Nodes `json:"from,omitempty"`
-	To      Nodes `json:"to,omitempty"`
-	At      Time  `json:"at,omitempty"`
-	For     Time  `json:"for,omitempty"`
+	Kind    Kind  `json:"do"`                // see above
+	OneWay  bool  `json:"one_way,omitempty"` // of cut and heal: only the links from From to To
+	Node    Node  `json:"node,omitempty"`    // of timer, crash, restart, pause, jump and request
+	Msg     ID    `json:"msg,omitempty"`     // message of deliver, drop, duplicate and replace
+	Request int32 `json:"request,omitempty"` // number of the request, or of the forged body
+	From    Nodes `json:"from,omitempty"`    // of cut and heal: nodes on one side
+	To      Nodes `json:"to,omitempty"`      // of cut and heal: nodes on the other side
+	At      Time  `json:"at,omitempty"`      // the clock moves to this time before the step
+	For     Time  `json:"for,omitempty"`     // of wait: how long it lasts
 }
 
 // String describes the step without the text of its message.

@@ -7,18 +7,18 @@ const Version = 4
 
 // Header identifies the origin of a run.
 type Header struct {
-	Format   int               `json:"lockstep"` // version of the file format
-	Tool     string            `json:"tool"`     // version of the tool that wrote it
-	Target   string            `json:"target"`
-	Build    string            `json:"build,omitempty"`   // of the target, if it is a separate program
-	Options  map[string]string `json:"options,omitempty"` // options set on the target
-	Strategy string            `json:"strategy"`
-	Scenario string            `json:"scenario,omitempty"`
-	Seed     uint64            `json:"seed"`
-	Run      int               `json:"run"` // number of the run in its campaign, from 0
-	Nodes    int               `json:"nodes"`
-	Rounds   []string          `json:"rounds,omitempty"` // names of the rounds of a phase, if messages are tagged
-	Phases   Phases            `json:"phases,omitzero"`  // names of phases
+	Format   int               `json:"lockstep"`           // version of the file format
+	Tool     string            `json:"tool"`               // version of the tool that wrote it
+	Target   string            `json:"target"`             // name of the system under test
+	Build    string            `json:"build,omitempty"`    // of the target, if it is a separate program
+	Options  map[string]string `json:"options,omitempty"`  // options set on the target
+	Strategy string            `json:"strategy"`           // what chose the steps, with its parameters
+	Scenario string            `json:"scenario,omitempty"` // what guided the run
+	Seed     uint64            `json:"seed"`               // seed of the campaign
+	Run      int               `json:"run"`                // number of the run in its campaign, from 0
+	Nodes    int               `json:"nodes"`              // number of nodes, which are 1, 2, and so on
+	Rounds   []string          `json:"rounds,omitempty"`   // names of the rounds of a phase, if messages are tagged
+	Phases   Phases            `json:"phases,omitzero"`    // names of phases
 	// types of messages that belong to no round, whatever their tags
 	Aside  []string          `json:"aside,omitempty"`
 	Drawn  map[string]string `json:"drawn,omitempty"`  // parameters that the strategy drew for this run
@@ -41,13 +41,13 @@ const (
 
 // Finding is a violated property, with the nodes, values and step concerned.
 type Finding struct {
-	Property string   `json:"property"`
-	Text     string   `json:"text"`
-	Nodes    Nodes    `json:"nodes,omitempty"`
-	Values   []string `json:"values,omitempty"`
-	Step     int      `json:"step"`            // number of the step at which the monitor noticed it
-	About    []int    `json:"about,omitempty"` // numbers of the related steps, if known more precisely than Step
-	Stack    string   `json:"stack,omitempty"` // if the finding is a panic
+	Property string   `json:"property"`         // name of the violated property
+	Text     string   `json:"text"`             // what violates it
+	Nodes    Nodes    `json:"nodes,omitempty"`  // nodes concerned
+	Values   []string `json:"values,omitempty"` // values concerned
+	Step     int      `json:"step"`             // number of the step at which the monitor noticed it
+	About    []int    `json:"about,omitempty"`  // numbers of the related steps, if known more precisely than Step
+	Stack    string   `json:"stack,omitempty"`  // if the finding is a panic
 }
 
 // Capped is a deep copy of the finding whose texts fit a trace.
@@ -65,37 +65,37 @@ func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Property, f.Te
 
 // Outcome is the end of a run.
 type Outcome struct {
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict"` // pass, fail, unknown, vacuous or flaky
 	// Reason says why the verdict is unknown, vacuous or flaky. For a replay that fails as the trace did, it states
 	// the first difference, if any.
 	Reason  string   `json:"reason,omitempty"`
-	Finding *Finding `json:"finding,omitempty"`
-	Steps   int      `json:"steps"`
+	Finding *Finding `json:"finding,omitempty"` // what the verdict fail is about
+	Steps   int      `json:"steps"`             // number of steps, without the start
 }
 
 // Round is one lock-step round of a run.
 type Round struct {
-	Number int    `json:"round"` // from 1
-	Phase  int    `json:"phase"` // period of isolation of the round, from 1
-	Name   string `json:"name,omitempty"`
-	Kernel Nodes  `json:"kernel"` // the nodes that hear each other
+	Number int    `json:"round"`          // number of the round, from 1
+	Phase  int    `json:"phase"`          // period of isolation of the round, from 1
+	Name   string `json:"name,omitempty"` // name of the round in its phase
+	Kernel Nodes  `json:"kernel"`         // the nodes that hear each other
 }
 
 // Sent is a message at the moment of sending.
 type Sent struct {
 	Message
-	Text string `json:"text,omitempty"`
+	Text string `json:"text,omitempty"` // the message as text
 	Lost bool   `json:"lost,omitempty"` // its link was cut
 }
 
 // Log is a line of a log: of a server, or of a client or operator of the test, with what it asked for and was answered.
 // It is for readers alone. No spec and no strategy sees it, and neither digests nor comparisons of runs include it.
 type Log struct {
-	Source string `json:"log"` // what wrote it: LogServer, LogClient, LogOperator, LogRole
-	Node   Node   `json:"node,omitempty"`
+	Source string `json:"log"`             // what wrote it: server, client, operator or role
+	Node   Node   `json:"node,omitempty"`  // the node whose log it is, or that was asked
 	Level  string `json:"level,omitempty"` // of a server's line: "debug", "info", "warn", "error"
-	At     Time   `json:"at,omitempty"`
-	Text   string `json:"text"`
+	At     Time   `json:"at,omitempty"`    // time of the line
+	Text   string `json:"text"`            // the line
 }
 
 // The sources of log lines.

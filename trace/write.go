@@ -10,24 +10,25 @@ import (
 
 // stepLine is a step in the file; its effects follow on separate lines.
 type stepLine struct {
-	Number int  `json:"step"`
-	Settle bool `json:"settle,omitempty"`
+	Number int  `json:"step"`             // number of the step; 0 is the start
+	Settle bool `json:"settle,omitempty"` // the step belongs to the settling stage
 	Step
-	Text  string `json:"text,omitempty"`
-	Body  string `json:"body,omitempty"`
-	Now   Time   `json:"now,omitempty"` // left out if the step took no time
+	Text string `json:"text,omitempty"` // the message delivered, the request given
+	Body string `json:"body,omitempty"` // the forged body of a replace
+	Now  Time   `json:"now,omitempty"`  // time after the step, if the step took time
+	// what the system drew in the step: numbers, or pairs of a node and a number
 	Draws []Draw `json:"draws,omitempty"`
 }
 
 // goneLine is a message that a step lost.
 type goneLine struct {
-	ID ID `json:"gone"`
+	ID ID `json:"gone"` // number of a message in flight that the step lost, though it did not drop it
 }
 
 // outcomeLine is the outcome in the file, with the number of lines before it. A reader thus detects a missing line.
 type outcomeLine struct {
 	Outcome
-	Lines int `json:"lines"`
+	Lines int `json:"lines"` // lines before this one
 }
 
 // writer writes a trace record by record: the header first, then rounds and records

@@ -8,8 +8,7 @@ var counters = map[string]func(*source){
 		s.begin("InitHook", "if !istest {\n\tprepareForMetaEmit()\n\treturn\n}")
 	},
 	"internal/coverage/cfile/apis.go": func(s *source) {
-		// Counters that are only set cost less than counters that add atomically. They are read and cleared while no
-		// other goroutine runs.
+		// Counters that do not add atomically cost less. They are read and cleared while no other goroutine runs.
 		for _, f := range []string{"WriteCounters", "ClearCounters"} {
 			s.replace(f, "cmode != coverage.CtrModeAtomic", "cmode == coverage.CtrModeInvalid")
 		}

@@ -14,7 +14,7 @@ var rewrite = flag.Bool("rewrite", false, "write the table into the page")
 
 // The page is in the documentation; the table is between the marks.
 const (
-	page  = "../../docs/reference/sockets.md"
+	page  = "../../docs/evidence/sockets.md"
 	begin = "<!-- the table: written by the test -->\n"
 	end   = "<!-- end of the table -->\n"
 )

@@ -24,12 +24,12 @@ func TestPages(t *testing.T) {
 		"docs/how-to/shrink.md",
 		"docs/how-to/write-a-spec.md",
 		"docs/how-to/write-scenarios.md",
-		"docs/reports/track-record.md",
+		"docs/evidence/track-record.md",
 		"docs/concepts/strategies.md",
 		"docs/reference/targets.md",
 	} {
 		t.Run(file, func(t *testing.T) {
-			if file == "docs/reports/track-record.md" {
+			if file == "docs/evidence/track-record.md" {
 				tier.OnlyFull(t, "it builds two targets and makes thousands of runs")
 			}
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)

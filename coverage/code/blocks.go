@@ -145,8 +145,11 @@ const (
 	packedNumbers = 2
 )
 
-// read appends the numbers of the blocks that were executed since the last call of clear.
-func (c *counters) read(list []int) (_ []int, err error) {
+// hit is a block that was executed, and how often.
+type hit struct{ block, times int }
+
+// read appends the blocks that were executed since the last call of clear.
+func (c *counters) read(list []hit) (_ []hit, err error) {
 	c.text.Reset()
 	if err := coverage.WriteCounters(&c.text); err != nil {
 		return list, fmt.Errorf("the counters of the statements: %w", err)
@@ -157,8 +160,8 @@ func (c *counters) read(list []int) (_ []int, err error) {
 // clear resets all counters.
 func (*counters) clear() error { return coverage.ClearCounters() }
 
-// parseCounters appends the numbers of the blocks whose counters are set.
-func (b *Blocks) parseCounters(text []byte, list []int) (_ []int, err error) {
+// parseCounters appends the blocks whose counters are not zero.
+func (b *Blocks) parseCounters(text []byte, list []hit) (_ []hit, err error) {
 	defer func() {
 		if recover() != nil { // an index beyond the text or the blocks
 			err = errFormat
@@ -179,8 +182,8 @@ func (b *Blocks) parseCounters(text []byte, list []int) (_ []int, err error) {
 			first = b.first[pkg][function]
 		}
 		for i := range units {
-			if r.number() != 0 && b.first[pkg] != nil {
-				list = append(list, first+i)
+			if times := r.number(); times != 0 && b.first[pkg] != nil {
+				list = append(list, hit{first + i, times})
 			}
 		}
 	}

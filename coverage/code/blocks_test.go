@@ -3,6 +3,8 @@ package code
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
@@ -73,7 +76,8 @@ func made(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-cover", "-coverpkg=./...", "-o", "x", ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-cover", "-covermode=count", "-coverpkg=./...",
+		"-o", "x", ".")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	run := exec.CommandContext(t.Context(), filepath.Join(dir, "x"))
 	run.Env = append(os.Environ(), "GOCOVERDIR="+out)
@@ -115,8 +119,10 @@ func TestBlocksAgreeWithGo(t *testing.T) {
 	}
 	m := Meter{blocks: blocks, sum: Sum{Blocks: len(blocks.List)}}
 	var features []uint64
-	for i, b := range list {
-		features = append(features, featureOf(b, i%2 == 0))
+	times := make([]int, len(blocks.List))
+	for i, h := range list {
+		features = append(features, featureOf(h.block, i%2 == 0))
+		times[h.block] = h.times
 	}
 	m.Collect(0, features)
 	var got bytes.Buffer
@@ -132,10 +138,22 @@ func TestBlocksAgreeWithGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []string
+	want, counts := []string{"mode: set\n"}, map[string]bool{}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "example.com/x/main.go:") { // the main package starts the system
-			want = append(want, line)
+		switch at := strings.LastIndexByte(line, ' '); {
+		case strings.HasPrefix(line, "mode: "):
+		case strings.HasPrefix(line, "example.com/x/main.go:"): // the main package starts the system
+		case line[at:] == " 0\n":
+			want, counts[line] = append(want, line), true
+		default:
+			want, counts[line] = append(want, line[:at]+" 1\n"), true
+		}
+	}
+	for i, b := range blocks.List {
+		line := fmt.Sprintf("%s:%d.%d,%d.%d %d %d\n", b.File, b.StartLine, b.StartColumn, b.EndLine, b.EndColumn,
+			b.Statements, times[i])
+		if !counts[line] {
+			t.Errorf("the go command does not count %s", line)
 		}
 	}
 	is := slices.Sorted(strings.Lines(got.String()))
@@ -219,5 +237,40 @@ func TestSum(t *testing.T) {
 	m.blocks = &Blocks{}
 	if err := m.Put(sum); err == nil {
 		t.Error("the sum of another program is put into the meter")
+	}
+}
+
+// A campaign that is guided by code learns a block as something new before and after the first fault, and once for each
+// bucket of how often it was executed.
+func TestFeatures(t *testing.T) {
+	met := map[uint64]int{}
+	for times := 1; times <= 200; times++ {
+		for _, faulty := range []bool{false, true} {
+			w := watcher{ended: true, faulty: true}
+			if h := []hit{{5, times}, {6, 1}}; faulty {
+				w.list = h
+			} else {
+				w.before = h
+			}
+			list, ok := w.Features(lockstep.CodeFeatures)
+			if !ok || len(list) != 2 {
+				t.Fatal(list, ok)
+			}
+			for _, f := range list {
+				met[f]++
+			}
+		}
+	}
+	buckets := map[int]int{}
+	for _, n := range met {
+		buckets[n]++
+	}
+	// Block 5 in eight buckets, twice: 1, 2, 3, 4..7, 8..15, 16..31, 32..127, 128..200. Block 6 always once.
+	want := map[int]int{1: 6, 4: 2, 8: 2, 16: 2, 96: 2, 73: 2, 200: 2}
+	if !maps.Equal(buckets, want) {
+		t.Errorf("%v, want %v", buckets, want)
+	}
+	if _, ok := (&watcher{}).Features(lockstep.ModelFeatures); ok {
+		t.Error("the meter offers features of a model")
 	}
 }

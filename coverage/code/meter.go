@@ -17,8 +17,10 @@ type Meter struct {
 	sum    Sum
 
 	counters counters
-	before   []int // blocks that the run under way executed before its first fault
-	list     []int
+	before   []hit // what the run under way executed before its first fault
+	list     []hit // what it executed since, if it has ended
+	ended    bool
+	features []uint64
 	faulty   bool  // the run under way had a fault
 	failed   error // the first failure to read the counters
 }
@@ -38,6 +40,20 @@ func featureOf(block int, afterFault bool) uint64 {
 		f |= 1
 	}
 	return f
+}
+
+// bucketBits is the number of bits of a bucket.
+const bucketBits = 3
+
+// bucketOf groups how often a block was executed: 1, 2, 3, 4 to 7, 8 to 15, 16 to 31, 32 to 127 times, and more often.
+// A run that executes a block in another bucket than before may have reached another state.
+func bucketOf(times int) uint64 {
+	for i, most := range []int{1, 2, 3, 7, 15, 31, 127} {
+		if times <= most {
+			return uint64(i)
+		}
+	}
+	return 1<<bucketBits - 1
 }
 
 // faults are the kinds of step that are faults. The statements that a run executes from its first fault on count as
@@ -99,27 +115,53 @@ type watcher Meter
 
 // Reset begins a run: what was executed before does not belong to it.
 func (w *watcher) Reset() {
-	w.before, w.faulty = w.before[:0], false
+	w.before, w.ended, w.faulty = w.before[:0], false, false
 	w.keep(w.counters.clear())
 }
 
 // Observe does nothing: the deployment reports the first fault before its step.
 func (*watcher) Observe(*lockstep.Run) {}
 
-// Noted returns the features that the run reached.
-func (w *watcher) Noted() any {
+// end reads the counters at the end of the run, once.
+func (w *watcher) end() {
+	if w.ended {
+		return
+	}
+	w.ended = true
 	var err error
 	w.list, err = w.counters.read(w.list[:0])
 	w.keep(err)
+}
+
+// Noted returns the features that the run reached.
+func (w *watcher) Noted() any {
+	w.end()
 	features := make([]uint64, 0, len(w.list)+len(w.before))
-	for _, b := range w.before {
-		features = append(features, featureOf(b, false))
+	for _, h := range w.before {
+		features = append(features, featureOf(h.block, false))
 	}
-	for _, b := range w.list {
-		features = append(features, featureOf(b, w.faulty))
+	for _, h := range w.list {
+		features = append(features, featureOf(h.block, w.faulty))
 	}
 	slices.Sort(features)
 	return features
+}
+
+// Features returns what is new to a campaign that is guided by code: the blocks that the run executed, before its first
+// fault or after it, each with the bucket of how often.
+func (w *watcher) Features(kind string) ([]uint64, bool) {
+	if kind != lockstep.CodeFeatures {
+		return nil, false
+	}
+	w.end()
+	w.features = w.features[:0]
+	for _, h := range w.before {
+		w.features = append(w.features, featureOf(h.block, false)<<bucketBits|bucketOf(h.times))
+	}
+	for _, h := range w.list {
+		w.features = append(w.features, featureOf(h.block, w.faulty)<<bucketBits|bucketOf(h.times))
+	}
+	return w.features, true
 }
 
 // fault notes what the run executed before its first fault.

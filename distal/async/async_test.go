@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
@@ -256,7 +257,7 @@ func TestPaxosRate(t *testing.T) {
 			t.Fatalf("the fixed program fails with seed %d", seed)
 		}
 	}
-	if want := runs / 40.0; math.Abs(float64(found)-want) > 4*math.Sqrt(want)+want/5 {
+	if want := runs / 40.0; math.Abs(float64(found)-want) > odds.Sigmas*math.Sqrt(want)+want/5 {
 		t.Errorf("%d of %d runs show the bug, want about %.0f", found, runs, want)
 	}
 }

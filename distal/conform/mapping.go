@@ -33,7 +33,8 @@ type Observer interface {
 	// Reset begins a new run.
 	Reset()
 	// Event looks at an event, and reports whether something else is known of its node now. An error ends the check of
-	// the run: the event shows something of which the model knows nothing.
+	// the run: the event shows something of which the model knows nothing. A [Doubt] ends it only if no behavior
+	// explains the event.
 	Event(*lockstep.Run, *lockstep.Event) (known bool, err error)
 	// Agrees reports whether what is known of a node agrees with a local state of the model.
 	Agrees(node int, s *machine.State) bool
@@ -43,6 +44,12 @@ type Observer interface {
 	// Text is what is known of a node.
 	Text(node int) string
 }
+
+// Doubt says why an event that no behavior explains may nevertheless be one of a correct system: the run is then
+// inconclusive.
+type Doubt struct{ Text string }
+
+func (d Doubt) Error() string { return d.Text }
 
 // Limits bound the search for behaviors of the model that explain a run. A run that reaches a limit, and of which
 // no behavior is left, is inconclusive.
@@ -102,8 +109,8 @@ func newOutputs(p *machine.Program, info lockstep.Info) (Observer, error) {
 	if p.Core.Output < 0 {
 		return nil, fmt.Errorf("protocol %s has no outputs", p.Core.Name)
 	}
-	if len(info.Events) > 0 && !slices.Contains(info.Events, eventOutput) {
-		return nil, fmt.Errorf("%s has no events of type %s", info.Name, eventOutput)
+	if !slices.Contains(info.Events, eventOutput) {
+		return nil, fmt.Errorf("%s lists no events of type %s", info.Name, eventOutput)
 	}
 	return &outputs{program: p, last: make([]string, p.N+1)}, nil
 }

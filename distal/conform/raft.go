@@ -18,9 +18,9 @@ import (
 //	commit: int              an upper bound of the node's commit index
 //
 // A node that claims to lead, or to campaign, must do so in the model, and one that enters a term as a follower is one.
-// A node that becomes a follower of its own term, or restarts, may be anything in the model: a leader that has not
-// heard of a quorum is a follower of the term that it led. The commit index of a system may be behind that of the
-// model, as it is after a restart.
+// A node that becomes a follower of its own term, restarts, or asks for pre-votes, may be anything in the model: a
+// leader that has not heard of a quorum is a follower of the term that it led. The commit index of a system may be
+// behind that of the model, as it is after a restart.
 //
 // The mapping assumes of the model what [Mapping] says about Again, Epoch (term) and Larger (commit,
 // known, old, stamp).
@@ -47,14 +47,16 @@ type raftNode struct {
 	role         string
 	may          bool         // lead or campaign in the model, although it does not say so
 	log          []core.Value // by index
+	added        []int        // by index: the steps in which the entries were added
 	longest      int          // the most entries that the log ever had
+	last         int          // step of the last event before a restart
 }
 
 func newRaft(p *machine.Program, info lockstep.Info) (Observer, error) {
 	r := &raft{program: p, term: variable(p, "term"), role: variable(p, "role"), log: variable(p, "log"),
 		commit: variable(p, "commit")}
 	if !slices.Contains(info.Events, raftspec.EventAppend) {
-		return nil, fmt.Errorf("%s has no events of type %s", info.Name, raftspec.EventAppend)
+		return nil, fmt.Errorf("%s lists no events of type %s", info.Name, raftspec.EventAppend)
 	}
 	if r.term < 0 || r.log < 0 {
 		return nil, fmt.Errorf("the model needs the variables term and log; it has %v", names(p))
@@ -99,15 +101,17 @@ func (r *raft) Reset() {
 
 func (r *raft) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
 	n := &r.nodes[e.Node]
+	if e.Type != raftspec.EventRestart {
+		n.last = run.Steps()
+	}
 	switch v := e.Value.(type) {
 	case *raftspec.Role:
-		n.may = v.Term-r.terms == n.term
-		n.role, n.term = e.Type, v.Term-r.terms
+		r.became(n, e.Type, v.Term-r.terms)
 	case *raftspec.Appended:
 		if len(v.Entries) == 0 {
 			return true, r.cut(n, v.Cut)
 		}
-		return true, r.append(n, v.Entries)
+		return true, r.append(n, v.Entries, run.Steps())
 	case *raftspec.Committed:
 		n.commit = v.Index - r.base
 	case *raftspec.Applied:
@@ -128,6 +132,16 @@ func (r *raft) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
 	return true, nil
 }
 
+// became takes over a node's role. A candidate of a term that it was in before asks for pre-votes, which the model does
+// not have: it may be anything.
+func (r *raft) became(n *raftNode, role string, term uint64) {
+	n.may = term == n.term
+	if role == raftspec.BecameCandidate && n.may && n.role != role {
+		role = raftspec.BecameFollower
+	}
+	n.role, n.term = role, term
+}
+
 // entry is an entry as a value of the model.
 func (r *raft) entry(e *raftspec.Entry) core.Value {
 	term := core.Value{N: int64(e.Term - r.terms)}
@@ -145,12 +159,13 @@ func (r *raft) termOf(v core.Value) uint64 {
 	return uint64(v.N) + r.terms
 }
 
-func (r *raft) append(n *raftNode, entries []raftspec.Entry) error {
+func (r *raft) append(n *raftNode, entries []raftspec.Entry, step int) error {
 	if err := r.cut(n, entries[0].Index); err != nil {
 		return err
 	}
 	for i := range entries {
 		n.log = append(n.log, r.entry(&entries[i]))
+		n.added = append(n.added, step)
 	}
 	n.longest = max(n.longest, len(n.log))
 	return nil
@@ -162,7 +177,7 @@ func (r *raft) cut(n *raftNode, from uint64) error {
 		return fmt.Errorf("the log goes from index %d up to %d, and changes at %d: what is between is not known",
 			r.base+1, r.base+uint64(len(n.log)), from)
 	}
-	n.log = slices.Clip(n.log[:from-r.base-1])
+	n.log, n.added = slices.Clip(n.log[:from-r.base-1]), n.added[:from-r.base-1]
 	return nil
 }
 
@@ -177,30 +192,56 @@ func (r *raft) install(n *raftNode, s *raftspec.Installed) error {
 	for i := range r.nodes {
 		if o := &r.nodes[i]; has(o) {
 			n.log, n.commit, n.longest = slices.Clip(o.log[:at]), uint64(at), max(n.longest, at)
+			n.added = make([]int, at)
 			return nil
 		}
 	}
 	return fmt.Errorf("a node installs a snapshot of index %d and term %d, which is in no log", s.Index, s.Term)
 }
 
-// restarted takes over what a node has found on its disk.
+// restarted takes over what a node has found on its disk. The entries with which the first node begins are those of
+// all nodes, and not of the model.
 func (r *raft) restarted(n *raftNode, v *raftspec.Restarted, first bool) error {
 	if first && !r.begun {
-		r.base, r.terms, r.begun = v.Base, v.Term, true
+		r.base, r.terms, r.begun = v.Last, v.Term, true
 	}
 	if voters := v.Conf.Voters.Len(); voters != 0 && voters != r.program.N {
 		return fmt.Errorf("%d of %d nodes are members, and the model has %d", voters, len(r.nodes)-1, r.program.N)
 	}
-	if v.Base < r.base || v.Base-r.base > uint64(len(n.log)) || v.Term < r.terms {
+	entries := v.Entries
+	for len(entries) > 0 && entries[0].Index <= r.base {
+		entries = entries[1:]
+	}
+	base := max(v.Base, r.base)
+	if v.Last < r.base || base-r.base > uint64(len(n.log)) || v.Term < r.terms {
 		return fmt.Errorf("a node starts with a log after index %d and term %d, of which nothing is known", v.Base, v.Term)
 	}
-	n.log = slices.Clip(n.log[:v.Base-r.base])
+	doubt := r.partly(n, entries)
+	added := n.added
+	n.log, n.added = slices.Clip(n.log[:base-r.base]), n.added[:base-r.base]
 	n.term, n.role, n.commit, n.may = v.Term-r.terms, raftspec.BecameFollower, 0, true
 	if v.Commit > r.base {
 		n.commit = v.Commit - r.base
 	}
-	if len(v.Entries) > 0 {
-		return r.append(n, v.Entries)
+	if len(entries) > 0 {
+		if err := r.append(n, entries, -1); err != nil {
+			return err
+		}
+		copy(n.added, added)
+	}
+	return doubt
+}
+
+// partly finds an entry that the node was writing in the step of its crash. Such a crash may keep the entry and lose
+// the term in which the node added it; in the model both are written at once. What earlier steps wrote is durable.
+func (r *raft) partly(n *raftNode, entries []raftspec.Entry) error {
+	for i := range entries {
+		at := int(entries[i].Index - r.base - 1)
+		if at < len(n.added) && n.added[at] < n.last && core.Compare(n.log[at], r.entry(&entries[i])) == 0 {
+			continue
+		}
+		return Doubt{fmt.Sprintf("a crash kept entry %d of what a node was writing, and perhaps not its term; the model "+
+			"writes both at once: an option like atomic=true of the system makes such runs comparable", entries[i].Index)}
 	}
 	return nil
 }

@@ -137,6 +137,46 @@ func TestMisreports(t *testing.T) {
 	}
 }
 
+// doubting is in doubt about every event.
+type doubting struct{ conform.Observer }
+
+func (d doubting) Event(run *lockstep.Run, e *lockstep.Event) (bool, error) {
+	known, err := d.Observer.Event(run, e)
+	if known && err == nil {
+		err = conform.Doubt{Text: "this may be so"}
+	}
+	return known, err
+}
+
+// TestDoubts checks that a run is inconclusive, and no finding, if the mapping is in doubt about the event that no
+// behavior explains. Doubt about events that a behavior explains changes nothing.
+func TestDoubts(t *testing.T) {
+	follower := func(e *lockstep.Event) bool {
+		ok := e.Type == raftspec.BecameFollower
+		if ok {
+			e.Type = raftspec.BecameLeader
+		}
+		return ok
+	}
+	nothing := func(*lockstep.Event) bool { return false }
+	for _, c := range []struct {
+		change change
+		want   trace.Verdict
+	}{{nothing, trace.Pass}, {follower, trace.Unknown}} {
+		m := conform.Raft
+		m.New = func(p *machine.Program, info lockstep.Info) (conform.Observer, error) {
+			o, err := misreport(c.change).New(p, info)
+			return doubting{o}, err
+		}
+		result := enginetest.Explore(t, lockstep.Plan{System: raft.Cluster{Nodes: 3, Requests: 6},
+			Strategy: everything(600), Spec: model(t, "raftlog_fixed", conform.Options{Mapping: &m}), Runs: 10, Seed: 9,
+			KeepGoing: true})
+		if result.Verdicts[trace.Fail] > 0 || result.Verdicts[c.want] < 8 {
+			t.Errorf("%v: %v %v", c.want, result.Verdicts, result.Reasons)
+		}
+	}
+}
+
 // TestPromises checks that what the mapping promises of the model changes no verdict, only the effort.
 func TestPromises(t *testing.T) {
 	tier.NotShort(t)

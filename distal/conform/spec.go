@@ -123,14 +123,16 @@ type monitor struct {
 	unfit     error
 	search    *search
 	undecided string
+	doubt     string // about the events since the last comparison
 	found     *lockstep.Finding
 	why       string // the picture of the finding
 	checked   [1]int
+	features  []uint64 // of the last run
 }
 
 // Reset begins a new run.
 func (m *monitor) Reset() {
-	m.undecided, m.found, m.why, m.checked = "", nil, "", [1]int{}
+	m.undecided, m.doubt, m.found, m.why, m.checked = "", "", nil, "", [1]int{}
 	if m.unfit != nil {
 		m.undecided = m.unfit.Error()
 		return
@@ -176,7 +178,9 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 			last = 0
 		}
 		known, err := m.search.see.Event(run, &events[i])
-		if err != nil {
+		if doubt := (Doubt{}); errors.As(err, &doubt) {
+			m.doubt = doubt.Text
+		} else if err != nil {
 			m.undecided = err.Error()
 			break
 		}
@@ -198,7 +202,13 @@ func (m *monitor) compare(node int) {
 	m.attempt(func() {
 		s := m.search
 		m.checked[0]++
+		doubt := m.doubt
+		m.doubt = ""
 		if s.observed(node - 1) {
+			return
+		}
+		if doubt != "" {
+			m.undecided = doubt
 			return
 		}
 		if s.reached != "" {

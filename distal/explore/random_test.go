@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
@@ -25,9 +26,9 @@ func TestRandomRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Both figures are estimates; four standard deviations of ours and ten per cent for theirs is far from any other row.
+		// Both figures are estimates; the margin of ours is 7.5 standard deviations, that of theirs ten per cent.
 		want := float64(c.runs) / c.oneIn
-		if slack := 4*math.Sqrt(want) + want/10; math.Abs(float64(r.Violations)-want) > slack {
+		if slack := odds.Sigmas*math.Sqrt(want) + want/10; math.Abs(float64(r.Violations)-want) > slack {
 			t.Errorf("deliver %g: %d violations in %d runs, want %.0f within %.0f", c.deliver, r.Violations, c.runs, want, slack)
 		}
 	}

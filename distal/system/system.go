@@ -82,6 +82,7 @@ func (p Program) Describe() (lockstep.Info, error) {
 		}
 	}
 	return lockstep.Info{Name: "distal", Options: options, Nodes: m.N, Rounds: m.Core.RoundNames(),
+		Events:   []string{"output"},
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer, trace.Cut, trace.Heal)}, nil
 }
 

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ type Abreast struct {
 	// Programs is their number, and Start starts one.
 	Programs int
 	Start    func(context.Context) (*Program, error)
-	// Warming is called when the programs begin to warm up. The function that it returns is called when all of them
-	// have; nil: not called.
+	// Warming is called when the first program begins to warm up. The function that it returns is called when it has;
+	// nil: not called. The others warm up while it makes runs.
 	Warming func() (done func())
 	// Took is called with the sum after each merged batch. Found is called before that with each finding that is kept,
 	// in run order. Each may be nil.
@@ -44,6 +45,9 @@ type abreast struct {
 	next   int           // the next run to request
 	last   int           // later runs do not count, according to the batches so far
 	waits  map[int]*Made // by their first run, until all batches before them have arrived
+	// begun is closed when the first batch did not end the campaign.
+	begun chan struct{}
+	once  sync.Once
 }
 
 // Make makes all runs, or those up to the end of the campaign or of the context. The traces are those of the result's
@@ -51,14 +55,14 @@ type abreast struct {
 func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 	running, over := context.WithCancel(ctx)
 	defer over()
-	programs, err := a.start(running)
-	if len(programs) == 0 {
+	first, err := a.first(running)
+	if first == nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		return nil, nil, err
 	}
-	h := programs[0].Hello
+	h := first.Hello
 	c := &abreast{
 		Abreast: a,
 		ctx:     running,
@@ -67,10 +71,12 @@ func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 		sum:     NewSum(h),
 		last:    h.Runs - 1,
 		waits:   map[int]*Made{},
+		begun:   make(chan struct{}),
 	}
 	var all sync.WaitGroup
-	for _, p := range programs {
-		all.Go(func() { c.work(p) })
+	all.Go(func() { c.work(first) })
+	for range a.Programs - 1 {
+		all.Go(c.join)
 	}
 	all.Wait()
 	r := c.sum.Result
@@ -78,34 +84,44 @@ func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 	return &c.sum, c.traces, c.failed
 }
 
-// start starts the programs and lets them warm up. It leaves out programs that do not start. If none starts, it returns
-// an error with the reason.
-func (a Abreast) start(ctx context.Context) (programs []*Program, err error) {
+// first starts a program and lets it warm up. It attempts that as often as there are to be programs, and returns the
+// reason why the first attempt failed.
+func (a Abreast) first(ctx context.Context) (p *Program, failed error) {
 	if a.Warming != nil {
 		defer a.Warming()()
 	}
-	var all sync.WaitGroup
-	started, failed := make([]*Program, a.Programs), make([]error, a.Programs)
-	for i := range started {
-		all.Go(func() {
-			if started[i], failed[i] = a.Start(ctx); failed[i] != nil {
-				return
-			}
-			if failed[i] = started[i].WarmUp(); failed[i] != nil {
-				started[i].Close()
-				started[i] = nil
-			}
-		})
+	for range a.Programs {
+		p, err := a.warm(ctx)
+		if err == nil {
+			return p, nil
+		}
+		failed = cmp.Or(failed, err)
 	}
-	all.Wait()
-	for i, p := range started {
-		if p != nil {
-			programs = append(programs, p)
-		} else if err == nil {
-			err = failed[i]
+	return nil, failed
+}
+
+// warm starts a program and lets it warm up.
+func (a Abreast) warm(ctx context.Context) (*Program, error) {
+	p, err := a.Start(ctx)
+	if err == nil {
+		if err = p.WarmUp(); err != nil {
+			p.Close()
 		}
 	}
-	return programs, err
+	return p, err
+}
+
+// join starts a further program, and lets it work, when the first batch did not end the campaign: a campaign that finds
+// something at once warms up one process. A program that does not start is left out.
+func (a *abreast) join() {
+	select {
+	case <-a.begun:
+	case <-a.ctx.Done():
+		return
+	}
+	if p, err := a.warm(a.ctx); err == nil {
+		a.work(p)
+	}
 }
 
 // work lets a program make batches until there are no more. It replaces a program that breaks down.
@@ -232,6 +248,8 @@ func (a *abreast) add(made *Made) {
 	}
 	if a.sum.Result.Runs > a.last {
 		a.over()
+	} else {
+		a.once.Do(func() { close(a.begun) })
 	}
 	if a.Took != nil {
 		a.Took(&a.sum)

@@ -81,7 +81,7 @@ func TestAbreastKilled(t *testing.T) {
 		return p, err
 	}
 	var killed sync.Once
-	sum, traces, err := Abreast{Programs: 2, Start: begin, Took: func(*Sum) {
+	sum, traces, err := Abreast{Programs: 1, Start: begin, Took: func(*Sum) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		killed.Do(func() { _ = programs[0].cmd.Process.Kill() }) // the same as kill -9
@@ -94,12 +94,33 @@ func TestAbreastKilled(t *testing.T) {
 		!reflect.DeepEqual(got.Verdicts, want.Verdicts) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if len(programs) != 3 {
+	if len(programs) != 2 {
 		t.Errorf("there were %d programs, one in the place of the one that was killed", len(programs))
 	}
 }
 
-// The programs warm up before the first of them makes a run, and the campaign's clock is notified.
+// A campaign whose first run fails starts one program only, and a longer one all of them.
+func TestAbreastStartsWhatItNeeds(t *testing.T) {
+	for mode, want := range map[string]int64{"at once": 1, "serve": 3} {
+		var started atomic.Int64
+		all := make(chan struct{})
+		sum, _, err := Abreast{Programs: 3, Start: func(ctx context.Context) (*Program, error) {
+			if started.Add(1) == 3 {
+				defer close(all)
+			}
+			return serving(mode)(ctx)
+		}, Took: func(s *Sum) {
+			if mode == "serve" && s.Result.Runs == 1 { // the campaign must not end before
+				<-all
+			}
+		}}.Make(t.Context())
+		if err != nil || sum.Result.Findings() == 0 || started.Load() != want {
+			t.Errorf("%s: %d programs were started, want %d; %v, %v", mode, started.Load(), want, sum, err)
+		}
+	}
+}
+
+// The first program warms up before it makes a run, and the campaign's clock is notified.
 func TestAbreastWarmsUp(t *testing.T) {
 	var said []string
 	sum, _, err := Abreast{Programs: 2, Start: serving("serve"), Warming: func() func() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -28,6 +29,9 @@ var plan = lockstep.Plan{
 
 // first is the plan that ends with its first finding.
 var first = func() lockstep.Plan { p := plan; p.KeepGoing = false; return p }()
+
+// atOnce is a plan whose first run fails.
+var atOnce = func() lockstep.Plan { p := first; p.Spec = toy.AtEnd; return p }()
 
 // discarded is a system whose runs are all inconclusive.
 type discarded struct{ smr.Cluster }
@@ -76,6 +80,8 @@ func TestMain(m *testing.M) {
 		serve(plan)
 	case "first":
 		serve(first)
+	case "at once":
+		serve(atOnce)
 	case "inconclusive":
 		rotten := plan
 		rotten.System = discarded{smr.Cluster{Nodes: 3}}

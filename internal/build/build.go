@@ -52,6 +52,9 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	if strings.HasPrefix(version, "-") { // the go tool would parse it as a flag
 		return "", fmt.Errorf("the version %q of %s begins with -, which no version does", version, p.Name)
 	}
+	if err := p.CheckVersion(version); err != nil {
+		return "", err
+	}
 	if _, err := exec.LookPath(b.goCommand()); err != nil {
 		return "", fmt.Errorf(
 			"%s is built on demand, which needs the go command: %w; install it from https://go.dev/dl",

@@ -184,6 +184,22 @@ func TestNoFlags(t *testing.T) {
 	}
 }
 
+// A version that is too old is refused by name, before anything is fetched or built.
+func TestTooOld(t *testing.T) {
+	b := Builder{Cache: t.TempDir(), Go: filepath.Join(t.TempDir(), "none")}
+	p := target.Program{Name: "x", Package: "example.com/x", Module: "m", Library: "example.com/raft",
+		Versions: []string{"v1.4.0"}, Oldest: "v1.3.10"}
+	for version, want := range map[string]string{
+		"v1.3.9":  "v1.3.9 is too old for the target x, which builds with example.com/raft v1.3.10 and later",
+		"v1.3.10": "which needs the go command",
+		"":        "which needs the go command",
+	} {
+		if _, err := b.Program(t.Context(), p, version); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("version %q: %v, want %q", version, err, want)
+		}
+	}
+}
+
 // A program is built with the overlay if its description requires it. A user's own package gets the overlay if it
 // imports package bubble. With best effort no program gets it.
 func TestWhichGetTheOverlay(t *testing.T) {

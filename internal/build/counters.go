@@ -27,7 +27,7 @@ func (j *job) prepareCounters(ctx context.Context) (err error) {
 
 // counterFlags are the flags with which the go command adds counters.
 func (j *job) counterFlags() []string {
-	flags := []string{"-cover", "-covermode=set"}
+	flags := []string{"-cover", "-covermode=count"}
 	if len(j.Counted) > 0 { // without the main package the go command links no access to the counters
 		flags = append(flags, "-coverpkg="+strings.Join(append([]string{j.program.Package}, j.Counted...), ","))
 	}

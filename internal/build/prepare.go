@@ -102,6 +102,9 @@ func (j *job) prepareSource(ctx context.Context) error {
 	if j.program.Module == "" {
 		return j.prepareOwn()
 	}
+	if j.program.Border != "" {
+		return j.prepareCopied(ctx)
+	}
 	source, err := j.findSource(ctx)
 	if err != nil {
 		return err

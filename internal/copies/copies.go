@@ -16,11 +16,19 @@ package copies
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +49,8 @@ type Copy struct {
 	Dir, Path string
 	// Tags are build tags, separated by commas.
 	Tags string
+	// Flags are further flags of go list, such as -modfile, for the module in From.
+	Flags []string
 }
 
 // Report says what was copied.
@@ -48,6 +58,8 @@ type Report struct {
 	Import   string // import path of the copied package
 	Packages int
 	Bytes    int
+	// Unchanged reports that an earlier copy has the same content, and stays as it is.
+	Unchanged bool
 	// Separated lists the uses of registries of the standard library that the copy has for itself, as "package: name".
 	Separated []string
 	// Shared lists what the copies still share and that may differ from processes, as "package: name".
@@ -55,9 +67,10 @@ type Report struct {
 }
 
 // nameHelp is what a Name must be.
-const nameHelp = "lower-case letters and digits, beginning with a letter"
+const nameHelp = "lower-case letters, digits and underscores, beginning with a letter"
 
-// Write makes the copy. An earlier copy of the name is replaced when the new one is complete.
+// Write makes the copy. An earlier copy of the name is replaced when the new one is complete, and only if its content
+// differs: go build need not compile an unchanged copy again.
 func (c Copy) Write(ctx context.Context) (*Report, error) {
 	if !validName(c.Name) {
 		return nil, fmt.Errorf("copies: the name %q of a copy must be %s", c.Name, nameHelp)
@@ -84,10 +97,43 @@ func (c Copy) Write(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	to := filepath.Join(c.Dir, c.Name)
+	if w.report.Unchanged, err = sameTree(fresh, to); err != nil || w.report.Unchanged {
+		return w.report, err
+	}
 	if err := errors.Join(os.RemoveAll(to), os.Rename(fresh, to), os.Chmod(to, 0o755)); err != nil {
 		return nil, err
 	}
 	return w.report, nil
+}
+
+// Rules identifies the rules of copying: a copy made by other rules may differ.
+func Rules() string { return fmt.Sprintf("1 %x", sha256.Sum256(onceText)) }
+
+// sameTree reports whether two directories have the same files. The second one need not exist.
+func sameTree(a, b string) (bool, error) {
+	var first, second map[string][sha256.Size]byte
+	first, err := tree(a)
+	if err == nil {
+		second, err = tree(b)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return maps.Equal(first, second), err
+}
+
+// tree hashes the files of a directory, by their names below it.
+func tree(root string) (map[string][sha256.Size]byte, error) {
+	files := map[string][sha256.Size]byte{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		files[strings.TrimPrefix(name, root)] = sha256.Sum256(text)
+		return err
+	})
+	return files, err
 }
 
 // ImportPath is the import path of a directory, which need not exist yet, in the module around it.
@@ -123,7 +169,7 @@ func ImportPath(ctx context.Context, dir string) (string, error) {
 
 func validName(name string) bool {
 	for i, r := range name {
-		if !(r >= 'a' && r <= 'z' || i > 0 && r >= '0' && r <= '9') {
+		if !(r >= 'a' && r <= 'z' || i > 0 && (r >= '0' && r <= '9' || r == '_')) {
 			return false
 		}
 	}
@@ -166,39 +212,64 @@ func (c Copy) goCommand(ctx context.Context, dir string, args ...string) ([]byte
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("copies: go %s: %s", strings.Join(args[:1], " "), cmp(lines[len(lines)-1], err.Error()))
+		return nil, fmt.Errorf("copies: go %s: %s", args[0], cmp.Or(lastLine(stderr.String()), err.Error()))
 	}
 	return out, nil
 }
 
-func cmp(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 // listed is what the go command says of a package.
 type listed struct {
-	ImportPath, Dir                               string
-	Standard                                      bool
-	GoFiles, CgoFiles, SFiles, HFiles, EmbedFiles []string
-	SysoFiles, SwigFiles, CFiles, CXXFiles        []string
-	Module                                        *struct{ GoVersion string }
+	ImportPath, Dir                        string
+	Standard                               bool
+	GoFiles, SFiles, HFiles, EmbedFiles    []string
+	SysoFiles, SwigFiles, CFiles, CXXFiles []string
+	IgnoredGoFiles                         []string
+	Module                                 *struct{ GoVersion string }
+	Error                                  *struct{ Err string }
 }
 
-// foreign lists the files of a package that no copy can have.
-func (l *listed) foreign() []string {
-	return slices.Concat(l.CgoFiles, l.SysoFiles, l.SwigFiles, l.CFiles, l.CXXFiles)
+// foreign is a file for which no copy of the package can stand, or the empty string. The list is of a build without
+// cgo, which ignores files with cgo. A package may have other files instead: those that a build with cgo ignores.
+func (l *listed) foreign(tags string) (string, error) {
+	if files := slices.Concat(l.SysoFiles, l.SwigFiles, l.CFiles, l.CXXFiles); len(files) > 0 {
+		return files[0], nil
+	}
+	with := build.Default
+	with.CgoEnabled, with.BuildTags = true, strings.FieldsFunc(tags, func(r rune) bool { return r == ',' })
+	for _, name := range l.GoFiles {
+		if match, err := with.MatchFile(l.Dir, name); err != nil || !match {
+			return "", err
+		}
+	}
+	for _, name := range l.IgnoredGoFiles {
+		match, err := with.MatchFile(l.Dir, name)
+		if err != nil || !match || strings.HasSuffix(name, "_test.go") {
+			continue // such as a file of another system that cannot be parsed
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(l.Dir, name), nil, parser.ImportsOnly)
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"C"` }) {
+			return name, nil
+		}
+	}
+	return "", nil
 }
 
-const fields = "ImportPath,Dir,Standard,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles,SysoFiles,SwigFiles," +
-	"CFiles,CXXFiles,Module"
+const fields = "ImportPath,Dir,Standard,GoFiles,SFiles,HFiles,EmbedFiles,SysoFiles,SwigFiles,CFiles,CXXFiles," +
+	"IgnoredGoFiles,Module,Error"
 
 // list finds the packages to copy, by import path.
 func (c Copy) list(ctx context.Context, from string) (map[string]*listed, error) {
-	out, err := c.goCommand(ctx, from, "list", "-deps", "-tags="+c.Tags, "-json="+fields, "--", c.Package)
+	args := slices.Concat([]string{"list"}, c.Flags,
+		[]string{"-e", "-deps", "-tags=" + c.Tags, "-json=" + fields, "--", c.Package})
+	out, err := c.goCommand(ctx, from, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -213,9 +284,8 @@ func (c Copy) list(ctx context.Context, from string) (map[string]*listed, error)
 		if p.Standard {
 			continue
 		}
-		if files := p.foreign(); len(files) > 0 {
-			return nil, fmt.Errorf("copies: package %s has %s: cgo and object files cannot be copied, "+
-				"try the package's build tag without cgo", p.ImportPath, files[0])
+		if err := c.refuse(p); err != nil {
+			return nil, err
 		}
 		set[p.ImportPath] = p
 	}
@@ -223,4 +293,19 @@ func (c Copy) list(ctx context.Context, from string) (map[string]*listed, error)
 		return nil, fmt.Errorf("copies: %s is not the import path of one package outside the standard library", c.Package)
 	}
 	return set, nil
+}
+
+// refuse reports why a package cannot be copied.
+func (c Copy) refuse(p *listed) error {
+	file, err := p.foreign(c.Tags)
+	switch {
+	case file != "":
+		return fmt.Errorf("copies: package %s has %s: cgo and object files cannot be copied, "+
+			"try the package's build tag without cgo", p.ImportPath, file)
+	case p.Error != nil:
+		return fmt.Errorf("copies: go list: package %s: %s", p.ImportPath, lastLine(p.Error.Err))
+	case err != nil:
+		return fmt.Errorf("copies: package %s: %w", p.ImportPath, err)
+	}
+	return nil
 }

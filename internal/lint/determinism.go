@@ -71,6 +71,7 @@ var bubbled = []string{
 	"target/memberlist",
 	"target/nats",
 	"target/tendermint",
+	"target/upgrade",
 }
 
 var determinism = &analysis.Analyzer{

@@ -199,6 +199,18 @@ func Changed(v, usual any, always ...string) map[string]string {
 	return changed
 }
 
+// Cleared lists the options that are zero in a struct and not in another one of the same type.
+func Cleared(v, def any) map[string]string {
+	cleared := map[string]string{}
+	rv, dv := reflect.Indirect(reflect.ValueOf(v)), reflect.Indirect(reflect.ValueOf(def))
+	for _, f := range fields(rv.Type()) {
+		if is := rv.FieldByIndex(f.Index); is.IsZero() && !dv.FieldByIndex(f.Index).IsZero() {
+			cleared[key(f.Name)] = text(is)
+		}
+	}
+	return cleared
+}
+
 // Set sets the field for a key of the struct that ptr points to. The error names the
 // keys or the kind of value that are allowed.
 func Set(ptr any, k, value string) error {

@@ -108,7 +108,7 @@ func TestPapers(t *testing.T) {
 	}
 }
 
-// The stored tables are well formed, and every command of the papers has one.
+// The stored tables are well formed and none is empty, and every command of the papers has one.
 func TestStoredTables(t *testing.T) {
 	files, err := filepath.Glob("testdata/papers/*.txt")
 	if err != nil {
@@ -123,6 +123,9 @@ func TestStoredTables(t *testing.T) {
 		s, err := parseStored(string(text))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
+		}
+		if strings.TrimSpace(s.want) == "" {
+			t.Errorf("%s: no output of %q is stored", file, s.command)
 		}
 		commands += s.command + "\n"
 	}

@@ -29,6 +29,24 @@ func Text(skip int) string {
 	}
 }
 
+// ByRuntime reports whether a panic on the stack was raised by the runtime, as for a nil pointer, and not by the
+// program. It holds also where a deferred function of the program panics once more.
+func ByRuntime() bool {
+	pcs := make([]uintptr, 512)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	raised := false // the last frame was the beginning of a panic
+	for {
+		f, more := frames.Next()
+		if raised && strings.HasPrefix(f.Function, "runtime.") {
+			return true
+		}
+		raised = f.Function == "runtime.gopanic"
+		if !more {
+			return false
+		}
+	}
+}
+
 // Panic carries a panic from one stack to another: the value and the stack where it began. Property is the property
 // that it violates; empty: "panic".
 type Panic struct {

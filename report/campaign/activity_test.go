@@ -56,16 +56,26 @@ func TestActivity(t *testing.T) {
 			Checked:  []lockstep.Count{{Name: "p", N: 130, Runs: 13}},
 		},
 			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was checked 130 times, 1.3 a run",
-				"warning: property p was checked in few runs only: try longer runs, or baseline:drop=0, which has no faults; " +
-					"if they are idle, too, look at the system's adapter"}},
+				"warning: property p was checked in 13 of 100 runs only: try longer runs, or baseline:drop=0, which has no " +
+					"faults; if they are idle, too, look at the system's adapter"}},
 		{"checked often enough", lockstep.Result{
 			Strategy: "pos",
 			Runs:     100,
 			Steps:    1000,
 			Events:   []lockstep.Count{{Name: "leader", N: 200}},
-			Checked:  []lockstep.Count{{Name: "p", N: 20, Runs: 20}},
+			Checked:  []lockstep.Count{{Name: "p", N: 50, Runs: 50}},
 		},
-			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 20 times, 0.2 a run"}},
+			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 50 times, 0.5 a run"}},
+		{"in fewer than half of the runs", lockstep.Result{
+			Strategy: "pos",
+			Runs:     100,
+			Steps:    1000,
+			Events:   []lockstep.Count{{Name: "leader", N: 200}},
+			Checked:  []lockstep.Count{{Name: "p", N: 49, Runs: 49}},
+		},
+			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 49 times, 0.49 a run",
+				"warning: property p was checked in 49 of 100 runs only: try longer runs, or baseline:drop=0, which has no " +
+					"faults; if they are idle, too, look at the system's adapter"}},
 		{"never checked", lockstep.Result{
 			Strategy: "walk",
 			Runs:     1,

@@ -111,6 +111,7 @@ type fleetRow struct {
 	Class   string // the style of the verdict
 	Done    string
 	Promise string
+	Next    string // the probability that the next run reaches something new; empty if there is no estimate
 	Curves  []curve
 }
 
@@ -132,6 +133,9 @@ func newFleetData(f *Fleet) *fleetData {
 		if doc.Guarantee.PerRun > 0 {
 			row.Promise = fmt.Sprintf("a given target is hit with probability at least %s so far",
 				percent(doc.Guarantee.AllRuns))
+		}
+		if e := doc.NextRun; e != nil {
+			row.Next = probability(*e)
 		}
 		if row.Done = plain.Number(float64(doc.Runs)); c.Of > 0 {
 			row.Done += " of " + plain.Number(float64(c.Of))

@@ -20,6 +20,10 @@ type Group struct {
 	Text     string `json:"text"`            // of the first finding
 	Trace    string `json:"trace,omitempty"` // file of the first finding
 	Page     string `json:"page,omitempty"`  // of the first finding
+	// Shrunk describes how far the first finding was shrunk, and Why how it differs from the nearest run that passes.
+	// Those of the campaign's first finding stand beside the groups.
+	Shrunk string   `json:"shrunk,omitempty"`
+	Why    []string `json:"why,omitempty"`
 }
 
 // Occurrence is a failing run of a campaign, to be grouped.
@@ -88,6 +92,12 @@ func groupLines(groups []Group, found int) (lines []string) {
 		for _, g := range byProperty[p] {
 			lines = append(lines, plain.Cut(fmt.Sprintf("  %d, first in run %d: %s", g.Findings, g.First,
 				plain.Clean(g.Text)), maxProblemText))
+			if g.Shrunk != "" {
+				lines = append(lines, "    shrunk "+plain.Clean(g.Shrunk))
+			}
+			if len(g.Why) > 0 {
+				lines = append(lines, "    "+plain.Cut(plain.Clean(g.Why[0]), maxProblemText))
+			}
 			if file := cmp.Or(g.Page, g.Trace); file != "" {
 				lines = append(lines, "    "+plain.Clean(file))
 			}

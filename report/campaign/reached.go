@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 
+	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage/code"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/novelty"
@@ -60,4 +61,17 @@ func nextRun(e novelty.Estimate) string {
 	return fmt.Sprintf("reaches something new with probability %s (%s to %s, %.0f%% confidence); new is %s, "+
 		"and %d of %s reached one that no other did", percent(e.Probability), percent(e.Lower), percent(e.Upper),
 		100*e.Confidence, e.Criterion, e.Only, words.Count(e.Runs, "run"))
+}
+
+// probability is the probability that the next run reaches something new, with its limits.
+func probability(e novelty.Estimate) string {
+	return fmt.Sprintf("%s (%s to %s)", percent(e.Probability), percent(e.Lower), percent(e.Upper))
+}
+
+// NextRun says how likely the next run of a campaign reaches something new, if there is an estimate.
+func NextRun(r *lockstep.Result) (lines []string) {
+	if e, ok := r.NextRun(); ok {
+		lines = append(lines, "next run: "+nextRun(e))
+	}
+	return lines
 }

@@ -45,6 +45,13 @@ func TestReached(t *testing.T) {
 		"next run: reaches something new with probability 20% (0% to 55.6%, 95% confidence); new is a pair of consecutive "+
 			"steps and events at a node, and 2 of 10 runs reached one that no other did\n",
 		`warning: "a snapshot is lost" is expected at least once, and happened in none of 10 runs`)
+	has("a Go test", strings.Join(campaign.NextRun(r), "\n"),
+		"next run: reaches something new with probability 20% (0% to 55.6%")
+	var fleet bytes.Buffer
+	if err := campaign.FleetPage(&fleet, &campaign.Fleet{Campaigns: []campaign.FleetCampaign{{Campaign: c}}}); err != nil {
+		t.Fatal(err)
+	}
+	has("the fleet's page", fleet.String(), "next run reaches something new</th>", "<td>20% (0% to 55.6%)</td>")
 	c.Code = &code.Report{Runs: 10, Total: code.Count{Statements: 40, Executed: 30, UnderFaults: 5},
 		Packages: []code.Count{{Package: "kv", Statements: 30, Executed: 30},
 			{Package: "kv/log", Statements: 10, UnderFaults: 5,

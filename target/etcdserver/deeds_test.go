@@ -22,21 +22,22 @@ import (
 type deed int
 
 const (
-	crash      deed = iota // of a member
-	cut                    // of links
-	deletion               // an acknowledged one
-	watching               // a watch was opened
-	progressed             // a watch reported its progress
-	backedUp               // a member sent its whole store
-	compacted              // a member began to compact, or continued
-	unfinished             // a compaction that a member did not finish
-	snapshot               // a lagging member received one
+	crash        deed = iota // of a member
+	cut                      // of links
+	deletion                 // an acknowledged one
+	watching                 // a watch was opened
+	progressed               // a watch reported its progress
+	backedUp                 // a member sent its whole store
+	compacted                // a member began to compact, or continued
+	unfinished               // a compaction that a member did not finish
+	snapshot                 // a lagging member received one
+	defragmented             // a member's file
 	allDeeds
 )
 
 func (d deed) String() string {
 	return [...]string{"crashes", "cuts", "deletions", "watches", "progress notifications", "backups", "compactions",
-		"compactions not ended", "snapshots received"}[d]
+		"compactions not ended", "snapshots received", "defragmentations"}[d]
 }
 
 // deeds is a spec that always holds, and counts events in runs: by steps, by events, and by the server's own metrics,
@@ -73,6 +74,8 @@ func counted(t *testing.T, needed []deed) *deeds {
 			"Bucketed histogram of db compaction total duration."),
 		backedUp: histogram("etcd", "disk", "backend_snapshot_duration_seconds",
 			"The latency distribution of backend snapshots."),
+		defragmented: histogram("etcd", "disk", "backend_defrag_duration_seconds",
+			"The latency distribution of backend defragmentation."),
 		snapshot: registered(t, prometheus.NewCounterVec(received, []string{"From"})),
 	}}
 }

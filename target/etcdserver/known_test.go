@@ -20,8 +20,8 @@ var (
 )
 
 // The walks of the campaigns in docs/evidence/etcdserver.md, identical step by step. They cover a single-node cluster
-// with kills, with power failures, with slow clients in short runs, and without faults. The last isolates members for
-// a while.
+// with kills, with power failures, with slow clients in short runs, with many kills in short runs, and without faults.
+// The last isolates members for a while.
 var (
 	alone = strategy.Walk{
 		Deliver: 600,
@@ -56,6 +56,17 @@ var (
 		Down:    1,
 		Steps:   1000,
 	}
+	restless = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Timer:   1,
+		Wait:    200,
+		Request: 100,
+		Crash:   10,
+		Restart: 60,
+		Down:    1,
+		Steps:   1500,
+	}
 	unharmed = strategy.Walk{Deliver: 600, Drop: 1, Timer: 1, Wait: 200, Request: 100, Steps: 2500}
 	lags     = strategy.Walk{Deliver: 600, Drop: 1, Timer: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
 )
@@ -71,7 +82,8 @@ var (
 type bug struct {
 	report     string // its number, and an index among several campaigns
 	says       string
-	last       int      // release of 3.5 with the bug
+	since      int      // release that the campaign is for: it finds other bugs first in earlier ones
+	last       int      // release with the bug, by its lineage
 	properties []string // one of them reports the bug first
 	needed     []deed   // without these events a run cannot show it
 	cluster    Cluster
@@ -81,27 +93,39 @@ type bug struct {
 }
 
 var bugs = []bug{
-	{"14370", "a single-node cluster acknowledges a write before it is synced", 4, stay, []deed{crash},
+	{"14370", "a single-node cluster acknowledges a write before it is synced", 0, 4, stay, []deed{crash},
 		Cluster{Nodes: 1, Power: 1, Clients: 4, Requests: 40}, briefly, Settle, 1},
-	{"13766", "the applied index is stored before the entry's changes", 2, stay, []deed{crash, backedUp}, kill(1),
+	{"13766", "the applied index is stored before the entry's changes", 0, 2, stay, []deed{crash, backedUp}, kill(1),
 		alone, 1000, 1},
-	{"13766-three", "the same, with three members", 2, []string{"equal-stores", "one-history"}, []deed{crash, backedUp},
+	{"13766-three", "the same, with three members", 0, 2, []string{"equal-stores", "one-history"}, []deed{crash, backedUp},
 		kill(3), alone, Settle, 1},
-	{"17780", "a compacted revision is used again after a crash", 13,
+	{"17780", "a compacted revision is used again after a crash", 0, 13,
 		append([]string{"equal-stores"}, stay...), []deed{deletion, unfinished},
 		Cluster{Nodes: 1, Compactions: 900, Batch: 1, Clients: 2, Requests: 150, Mix: deletes}, slowly, 600, 4},
-	{"18089", "a compaction removes the deletion that it must keep", 15, []string{"watch-bookmarkable", resumable},
+	{"18089", "a compaction removes the deletion that it must keep", 0, 15, []string{"watch-bookmarkable", resumable},
 		[]deed{deletion, compacted, watching},
 		Cluster{Nodes: 1, Compactions: 100, Watchers: 2, Clients: 4, Requests: 40, Mix: deletes}, unharmed, 0, 1},
-	{"15220", "a watch confirms progress before it has delivered all events", 7, []string{"watch-bookmarkable"},
+	{"15220", "a watch confirms progress before it has delivered all events", 0, 7, []string{"watch-bookmarkable"},
 		[]deed{progressed},
 		Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
-	{"15271", "a watch delivers events again after a snapshot", 7, []string{"watch-unique"},
+	{"15271", "a watch delivers events again after a snapshot", 0, 7, []string{"watch-unique"},
 		[]deed{watching, snapshot},
 		Cluster{Watchers: 6, NoProgressRequests: true, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
-	{"20221", "a watch from a future revision delivers earlier events after a snapshot", 21, []string{resumable},
+	{"20221", "a watch from a future revision delivers earlier events after a snapshot", 8, 21, []string{resumable},
 		[]deed{watching, snapshot},
 		Cluster{Watchers: 16, NoProgressRequests: true, Snapshots: 1, Clients: 6, Requests: 40}, lags, 0, 1},
+	{"14685", "a crash during a defragmentation applies writes again", 3, 5, []string{"writes-happen-once"},
+		[]deed{crash, defragmented},
+		Cluster{Nodes: 1, Defragmentations: 300, Watchers: 2, NoProgressRequests: true, Readers: 1, Clients: 4,
+			Requests: 60, Mix: writes, Sync: 100 * time.Millisecond}, restless, 0, 1},
+	{"19179", "a start removes the deletion at the compacted revision", 16, 17,
+		[]string{"watch-bookmarkable", resumable}, []deed{deletion, unfinished, watching},
+		Cluster{Nodes: 1, Compactions: 900, Batch: 1, Watchers: 2, NoProgressRequests: true, Clients: 2, Requests: 150,
+			Mix: deletes}, slowly, 600, 4},
+	{"18667", "a read of a compacted revision in a transaction fails at one member alone", 0, line36,
+		append([]string{"equal-stores"}, stay...), []deed{compacted},
+		Cluster{EarlierReads: 60, Compactions: 40, Clients: 2, Requests: 30},
+		strategy.Walk{Deliver: 600, Drop: 1, Timer: 1, Wait: 120, Request: 60, Steps: 2000}, 2000, 1},
 }
 
 // kill is a cluster whose members are killed while clients request whole stores, with slow syncs.
@@ -132,8 +156,8 @@ func TestKnownBugs(t *testing.T) {
 	release := lineage(Version())
 	for _, m := range bugs {
 		t.Run(m.report, func(t *testing.T) {
-			if m.report == "20221" && release <= 7 {
-				t.Skip("15271 comes first")
+			if release < m.since {
+				t.Skip("in this release the campaign finds other bugs first")
 			}
 			warmUp(t, m.cluster) // outside the counts
 			had, done, runs := release <= m.last, counted(t, m.needed), m.times**known

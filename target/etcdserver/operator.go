@@ -39,6 +39,7 @@ func (s *clients) allTasks() (list []operatorTask) {
 	add("backup", c.Backups, backup)
 	add("lease", c.Leases, s.lease)
 	add("rewrite", c.Rewrites, s.rewrite)
+	add("earlier read", c.EarlierReads, s.readEarlier)
 	add("change members", c.Learners, changeMembers)
 	add("transfer", c.Transfers, s.transfer)
 	add("reconfigure", c.Changes, s.reconfigure)

@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
@@ -27,6 +28,31 @@ func (s *clients) rewrite(ctx context.Context, n *bubble.Node, client *clientv3.
 	}
 	s.mutex.Lock()
 	s.wrote(n, []watch.Change{{Revision: done.Header.Revision, Key: rewritten, Value: value}})
+	s.mutex.Unlock()
+}
+
+// beside is the key that is put beside a read at an earlier revision.
+const beside = "beside"
+
+// readEarlier reads a key at an earlier revision and puts another key, in one transaction. If the revision was
+// compacted, the transaction fails, and no member may have put the key.
+func (s *clients) readEarlier(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
+	value, back := fmt.Sprint(n.Source().IntN(1_000_000_000)), int64(n.Source().IntN(1<<20))
+	s.mutex.Lock()
+	at := s.newest
+	s.mutex.Unlock()
+	if at < 2 {
+		return
+	}
+	at -= back % (at - 1)
+	done, err := client.Txn(ctx).
+		Then(clientv3.OpGet(kv.KeyName(0), clientv3.WithRev(at)), clientv3.OpPut(beside, value)).
+		Commit()
+	if err != nil {
+		return
+	}
+	s.mutex.Lock()
+	s.wrote(n, []watch.Change{{Revision: done.Header.Revision, Key: beside, Value: value}})
 	s.mutex.Unlock()
 }
 

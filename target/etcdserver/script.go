@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/lockstep-go/lockstep/internal/words"
+	"github.com/lockstep-go/lockstep/kit/script"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -17,9 +17,9 @@ import (
 // of a message or a pause within the server, it says in a comment. Time is real there, so that a race may need many
 // attempts. A trace is untrusted: each of its texts becomes one quoted argument, or part of a comment of one line.
 func Script(t *trace.Trace) string {
-	w := &scriptWriter{}
-	w.head(t)
-	answered := answers(t)
+	var w script.Writer
+	head(&w, t)
+	answered := script.Answered(t)
 	for i := range t.Records {
 		r := &t.Records[i]
 		if r.Settle {
@@ -27,47 +27,38 @@ func Script(t *trace.Trace) string {
 		}
 		switch r.Step.Kind {
 		case trace.Crash:
-			w.line(r.Now, "kill -9 \"$(cat member%d.pid)\"", r.Step.Node)
+			w.Line(r.Now, "kill -9 \"$(cat member%d.pid)\"", r.Step.Node)
 		case trace.Restart:
-			w.line(r.Now, "start %d", r.Step.Node)
+			w.Line(r.Now, "start %d", r.Step.Node)
 		case trace.Cut, trace.Heal, trace.Pause, trace.Jump:
-			w.line(r.Now, "# %s", r.Step)
+			w.Line(r.Now, "# %s", r.Step)
 		}
 		for _, e := range r.Events {
 			switch e.Type {
 			case "power-failure":
-				w.line(r.Now, "# the kill above is a power failure, which a script cannot cause: %s", e.Text)
+				w.Line(r.Now, "# the kill above is a power failure, which a script cannot cause: %s", e.Text)
 			case spec.EventCall:
-				w.line(r.Now, "%s", operation(e.Text, cmp.Or(r.Step.Node, 1), answered[i]))
+				w.Line(r.Now, "%s", operation(e.Text, cmp.Or(r.Step.Node, 1), answered[i]))
 			}
 		}
 		for _, l := range r.Logs {
 			if text := request(l); text != "" {
-				w.line(l.At, "%s", text)
+				w.Line(l.At, "%s", text)
 			}
 		}
 	}
-	if f := t.Outcome.Finding; f != nil {
-		w.line(w.at, "# expected: %s: %s", f.Property, f.Text)
-	}
-	w.b.WriteString("wait\n")
-	return w.b.String()
-}
-
-// scriptWriter writes the lines of a script.
-type scriptWriter struct {
-	b  strings.Builder
-	at trace.Time
+	w.End(t)
+	return w.String()
 }
 
 // head writes the functions that start members.
-func (s *scriptWriter) head(t *trace.Trace) {
+func head(w *script.Writer, t *trace.Trace) {
 	members := t.Header.Nodes
 	var all []string
 	for n := 1; n <= members; n++ {
 		all = append(all, fmt.Sprintf("m%d=http://127.0.0.1:%d", n, 10000*n+peerPort))
 	}
-	fmt.Fprintf(&s.b, `#!/bin/sh
+	w.Text(fmt.Sprintf(`#!/bin/sh
 # A draft, made from a run of Lockstep: %s, seed %d, run %d. Check it before you publish it.
 set -u
 ETCD=${ETCD:-etcd}; ETCDCTL=${ETCDCTL:-etcdctl}
@@ -83,11 +74,11 @@ ctl() { # asks member $1
 	"$ETCDCTL" --endpoints http://127.0.0.1:${member}%d "$@"
 }
 `, words.Clean(t.Header.Target+" "+t.Header.Build), t.Header.Seed, t.Header.Run, clientPort, clientPort, peerPort,
-		peerPort, strings.Join(all, ","), flags(t.Header.Options), clientPort)
+		peerPort, strings.Join(all, ","), flags(t.Header.Options), clientPort))
 	for n := 1; n <= members; n++ {
-		fmt.Fprintf(&s.b, "start %d\n", n)
+		w.Text(fmt.Sprintf("start %d\n", n))
 	}
-	s.b.WriteString("sleep 3\n")
+	w.Text("sleep 3\n")
 }
 
 // flags are the options of a run that are flags of the server.
@@ -97,41 +88,10 @@ func flags(options map[string]string) string {
 		{"snapshots", "snapshot-count"}, {"batch", "experimental-compaction-batch-limit"},
 	} {
 		if v := options[f.option]; v != "" && v != "0" {
-			text += fmt.Sprintf(" --%s=%s", f.flag, argument(v))
+			text += fmt.Sprintf(" --%s=%s", f.flag, script.Argument(v))
 		}
 	}
 	return text
-}
-
-// argument is a text of a trace as an argument of a command.
-func argument(text string) string { return words.Quoted(words.Clean(text)) }
-
-// line writes one line, after a pause if the run had one.
-func (s *scriptWriter) line(at trace.Time, format string, args ...any) {
-	if pause := time.Duration(at - s.at); s.at > 0 && pause >= 50*time.Millisecond {
-		fmt.Fprintf(&s.b, "sleep %.2f\n", pause.Seconds())
-	}
-	s.at = max(s.at, at)
-	s.b.WriteString(words.Clean(fmt.Sprintf(format, args...)) + "\n")
-}
-
-// answers reports which operations are answered, by the record of their call.
-func answers(t *trace.Trace) map[int]bool {
-	open, done := map[string]int{}, map[int]bool{}
-	for i := range t.Records {
-		for _, e := range t.Records[i].Events {
-			client, _, _ := strings.Cut(e.Text, " ")
-			switch e.Type {
-			case spec.EventCall:
-				open[client] = i
-			case spec.EventReturn:
-				if from, ok := open[client]; ok {
-					done[from] = true
-				}
-			}
-		}
-	}
-	return done
 }
 
 // operation is a client's operation as a command: "c1 put a=3" at a member.
@@ -146,19 +106,16 @@ func operation(text string, at trace.Node, answered bool) string {
 	switch {
 	case strings.Contains(about, " and "), verb == "cas":
 		return fmt.Sprintf("# at member %d, a transaction: %s", at, text)
-	case isFlag(key), isFlag(value): // etcdctl would take it for an option
+	case script.IsFlag(key), script.IsFlag(value): // etcdctl would take it for an option
 	case verb == "put":
-		return fmt.Sprintf("ctl %d put %s %s%s", at, argument(key), argument(value), tail)
+		return fmt.Sprintf("ctl %d put %s %s%s", at, script.Argument(key), script.Argument(value), tail)
 	case verb == "get":
-		return fmt.Sprintf("ctl %d get %s%s", at, argument(key), tail)
+		return fmt.Sprintf("ctl %d get %s%s", at, script.Argument(key), tail)
 	case verb == "delete":
-		return fmt.Sprintf("ctl %d del %s%s", at, argument(key), tail)
+		return fmt.Sprintf("ctl %d del %s%s", at, script.Argument(key), tail)
 	}
 	return fmt.Sprintf("# at member %d: %s", at, text)
 }
-
-// isFlag reports whether a command would take a text for an option.
-func isFlag(text string) bool { return strings.HasPrefix(text, "-") }
 
 // The requests of watchers and of the operator, as the log has them.
 var (
@@ -178,9 +135,9 @@ func request(l trace.Log) string {
 		return fmt.Sprintf("ctl %d compact %s", l.Node, m[1])
 	}
 	if m := watchLine.FindStringSubmatch(l.Text); m != nil {
-		key, from := argument(m[1]), ""
+		key, from := script.Argument(m[1]), ""
 		switch {
-		case isFlag(m[1]): // "--" would begin a program that etcdctl runs for each event
+		case script.IsFlag(m[1]): // "--" would begin a program that etcdctl runs for each event
 			return fmt.Sprintf("# at member %d: %s", l.Node, l.Text)
 		case strings.HasPrefix(m[1], "all keys"):
 			key = "--prefix ''"

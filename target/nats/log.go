@@ -1,8 +1,11 @@
 package nats
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
 	natsgo "github.com/nats-io/nats.go"
 
@@ -37,13 +40,15 @@ func (serverLog) Tracef(string, ...any) {}
 
 // ask sends a request of the operator to JetStream, and logs it.
 func ask(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, what string, about any) error {
+	began := n.World().Now()
 	err := request(ctx, conn, what, about)
 	n.Log(trace.LogOperator, "", func() string {
 		text := "$JS.API." + what
 		if about != nil {
-			text += fmt.Sprintf(" %v", about)
+			body, failed := json.Marshal(about)
+			text += " " + cmp.Or(string(body), fmt.Sprint(failed))
 		}
-		return text + answered(err)
+		return fmt.Sprintf("%s%s (after %v)", text, answered(err), (n.World().Now() - began).Round(time.Microsecond))
 	})
 	return err
 }

@@ -126,7 +126,8 @@ var Targets = []target.Target{target.Of("nats",
 	"clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).
 	Settled(Settle).
 	Explored("walk:deliver=1500,wait=300,request=100,cut=1,heal=4,crash=1,restart=6,pause=1,steps=6000").
-	WithCampaign("clients=4", "requests=40", "power=0.5", "sync-always=true", "step-downs=10", "meta-step-downs=10")}
+	WithCampaign("clients=4", "requests=40", "power=0.5", "sync-always=true", "step-downs=10", "meta-step-downs=10").
+	WithScript(Script)}
 
 // unique records the messages that were acknowledged, or read.
 type unique struct {

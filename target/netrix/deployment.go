@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -83,9 +84,14 @@ func (d *deployment) launch(i int, p *lockstep.Env) error {
 	return nil
 }
 
-// freeAddress returns an unused loopback address.
+// freeAddress returns an unused loopback address for a replica that listens later. Where all of 127.0.0.0/8 is the
+// loopback, it has an IP address of this process: a port of 127.0.0.1 could be taken by any connection meanwhile.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	host := "127.0.0.1"
+	if pid := os.Getpid() % 65536; runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.1", 1+pid/256%254, pid%256)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", err
 	}

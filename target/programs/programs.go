@@ -22,7 +22,7 @@ var All = []target.Program{
 	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, with its goroutines, in virtual time",
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
 			"v1.3.10"},
-		Exact: true}),
+		Oldest: "v1.3.7", Exact: true}),
 	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: true,
 		Counted: []string{"github.com/hashicorp/memberlist/..."}}),
 	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: true,
@@ -65,7 +65,7 @@ var All = []target.Program{
 		"etcdserver",
 		target.Program{
 			Name:     "etcdserver-unchecked",
-			Help:     "the same with leaders that stay leaders in a minority, as those of 2014: the server's CheckQuorum is off",
+			Help:     "the same without CheckQuorum: leaders stay leaders in a minority, as those of 2014",
 			Exact:    true,
 			Library:  "go.etcd.io/etcd/server/v3",
 			Versions: []string{"v3.6.16", "v3.7.3"},
@@ -80,8 +80,14 @@ var All = []target.Program{
 			Exact:    true,
 			Library:  "github.com/nats-io/nats-server/v2",
 			Versions: []string{"v2.15.2", "v2.12.1"},
+			Oldest:   "v2.11.4",
 		},
 	),
+	upgrade("etcdserver", target.Program{
+		Help:     "clusters of the real etcd server that are upgraded member by member, in virtual time",
+		Library:  "go.etcd.io/etcd/server/v3",
+		Versions: []string{"v3.5.35+v3.6.16", "v3.5.16+v3.6.16", "v3.6.16+v3.7.3"},
+	}),
 	light("netrix", "a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')"),
 	light("etcd", "etcd, unmodified servers in processes, behind proxies"),
 	in("zookeeper", target.Program{Help: "ZooKeeper, unmodified servers in processes, behind proxies"}),
@@ -107,6 +113,16 @@ var All = []target.Program{
 // etcdPackages are the packages of etcd's server: its own, its raft, which was part of it before 3.6, and its storage.
 var etcdPackages = []string{"go.etcd.io/etcd/server/v3/...", "go.etcd.io/etcd/raft/v3/...", "go.etcd.io/raft/v3/...",
 	"go.etcd.io/bbolt/..."}
+
+// upgrade describes a program NAME-upgrade that links several versions of a server, each by a copy of the package
+// target/NAME/release.
+func upgrade(name string, p target.Program) target.Program {
+	p.Name, p.Exact = name+"-upgrade", true
+	p.Module = target.Root + "/target/" + name
+	p.Border = p.Module + "/release"
+	p.Package = target.Root + "/target/upgrade"
+	return p
+}
 
 // light describes a program target/NAME/program of the root module, whose dependencies are light. It is not linked into
 // the command, because it would bring net/http along, and the command is quick to install.

@@ -21,7 +21,11 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s has no help or is described twice", p.Name)
 		}
 		seen[p.Name] = true
-		for _, file := range []string{p.Module + "/go.mod", p.Package + "/main.go"} {
+		files := []string{p.Module + "/go.mod", p.Package + "/main.go"}
+		if p.Border != "" { // the main package is generated
+			files = []string{p.Module + "/go.mod", p.Package + "/border.go", p.Border + "/release.go"}
+		}
+		for _, file := range files {
 			if _, err := os.Stat(filepath.Join("..", "..", strings.TrimPrefix(file, target.Root))); err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			}

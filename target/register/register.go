@@ -128,4 +128,4 @@ var Linearizability = spec.Linearizable{Model: porcupine.Model{
 // Target is the register with local reads.
 var Target = target.Of("register",
 	"a register on five nodes in the style of etcd's example: writes by majority, reads local", Cluster{Nodes: 5},
-	Linearizability)
+	Linearizability).WithSometimes("crash:leader", "cut:leader")

@@ -3,11 +3,11 @@ package register_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/odds"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -69,8 +69,8 @@ func TestPrediction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits := float64(result.Verdicts[trace.Fail])
-		if off := math.Abs(hits - runs*c.p); off > 4.5*math.Sqrt(runs*c.p*(1-c.p)) {
+		hits := result.Verdicts[trace.Fail]
+		if !odds.Fits(hits, runs, c.p) {
 			t.Errorf("reads=%v: %v of %d runs, predicted are %.1f", c.reads, hits, runs, runs*c.p)
 		}
 		if first := result.First(); first != nil && first.Flaky != "" {

@@ -192,7 +192,7 @@ func (f Forger) Falsify(r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Me
 	case m.Kind == Proposal && f.proposes(by, m):
 		return f.Propose(by, m, int32(r.IntN(int(m.Round)+1))-1, nil)
 	case m.Kind == NewRoundStep:
-		return f.misplace(r, m)
+		return f.Move(by, m, m.Round+int32(r.IntN(3)))
 	case m.Kind == BlockPart:
 		return f.Misname(m)
 	}
@@ -219,15 +219,23 @@ func (f Forger) Misname(part *Message) (*Message, error) {
 	return part.with(&blockPartMessage{Height: d.Height, Round: d.Round, Part: &p})
 }
 
-// misplace forges the round of a validator.
-func (f Forger) misplace(r *rand.Rand, m *Message) (*Message, error) {
+// Move forges the round that a faulty validator reports of itself. Others send it the votes of that round. It refuses
+// to do so for any other validator.
+func (f Forger) Move(by lockstep.Node, m *Message, round int32) (*Message, error) {
+	if !f.Faulty.Has(by) {
+		return nil, fmt.Errorf("%s: validator %d is not one of the faulty validators %s", libraryName, by, f.Faulty)
+	}
 	decoded, err := decode(m.Raw)
 	if err != nil {
 		return nil, err
 	}
-	d := *decoded.(*newRoundStepMessage)
-	assign(&d.Round, small(d.Round)+int32(r.IntN(3)))
-	return m.with(&d)
+	d, ok := decoded.(*newRoundStepMessage)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s is not a report of a round", libraryName, m.Kind)
+	}
+	forged := *d
+	assign(&forged.Round, round)
+	return m.with(&forged)
 }
 
 // TwoFaced is the version of a faulty validator's message for one half of the others. If the proposer is faulty,

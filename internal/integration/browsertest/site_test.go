@@ -10,16 +10,27 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// site is the documentation as "make docs" builds it.
-const site = "../../../out/site"
+const (
+	// site is the documentation as "make docs" builds it.
+	site = "../../../out/site"
+	// noSite says why "make test-all" could not build it.
+	noSite = "../../../out/no-site"
+)
 
 // TestSite reads the built documentation over HTTP: its search finds pages, no page is wider than a phone, and the dark
 // scheme of the browser is that of the page.
 func TestSite(t *testing.T) {
+	tier.OnlyFull(t, "it reads the site that make docs builds")
 	if _, err := os.Stat(filepath.Join(site, "index.html")); err != nil {
-		t.Skip("NOT TESTED: the site of the documentation is not built (make docs)")
+		if why, err := os.ReadFile(noSite); err == nil {
+			t.Skipf("NOT TESTED: %s", why)
+		}
+		outside.Missing(t, "NOT TESTED: the site of the documentation is not built (make docs)")
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(site)))
 	t.Cleanup(server.Close)
@@ -44,7 +55,7 @@ func TestSite(t *testing.T) {
 
 	pages := []string{"index.html", "tutorials/go-server.html", "tutorials/python.html", "how-to/choose-a-strategy.html",
 		"how-to/measure-coverage.html", "reference/command-line.html", "reference/targets/kafka.html",
-		"evidence/ratis.html", "reports/track-record.html"}
+		"evidence/ratis.html", "evidence/track-record.html"}
 	t.Run("phone", func(t *testing.T) {
 		b := visit(t, 500, 900, server.URL)
 		for _, page := range pages {

@@ -90,9 +90,15 @@ func TestTimeline(t *testing.T) {
 // machines. The time itself depends on what else the machine does.
 const mostElements = 100_000
 
-// The page of a run of 10,000 steps with 5000 log lines opens, and has few enough elements.
+// The page of a run of 10,000 steps with 5000 log lines, and of its shrunk form, has less than 5 MB and few enough
+// elements. It opens, and the steps that are not drawn are a click away.
 func TestLongTimelineOpens(t *testing.T) {
-	b := open(t, 1440, 860, serverPage(10_000))
+	size := 0
+	b := open(t, 1440, 860, func(w *bytes.Buffer) error {
+		err := report.Page(w, report.Views{Found: serverRun(10_000), Shrunk: serverRun(400)}, report.PageOptions{})
+		size = w.Len()
+		return err
+	})
 	loaded := eval[float64](t, b, `new Promise((done) => {
 		const wait = () => {
 			const n = performance.getEntriesByType('navigation')[0];
@@ -101,7 +107,21 @@ func TestLongTimelineOpens(t *testing.T) {
 		wait();
 	})`)
 	elements := eval[int](t, b, `document.querySelectorAll('*').length`)
-	t.Logf("loaded after %.0f ms, %d elements", loaded, elements)
+	t.Logf("%d bytes, loaded after %.0f ms, %d elements", size, loaded, elements)
+	if size > 5e6 {
+		t.Errorf("the page has %d bytes, more than 5 MB", size)
+	}
+	crash := eval[bool](t, b, `(() => {
+		document.querySelector('.views button[data-view=found]').click();
+		const early = document.querySelector('section[data-view=found] .early');
+		const lines = early.querySelector('pre');
+		if (early.open || lines.checkVisibility()) return false;
+		early.querySelector('summary').click();
+		return early.open && lines.checkVisibility() && lines.textContent.includes('3  0.003 s  crash at node 2\n');
+	})()`)
+	if !crash {
+		t.Error("an early step is not among the lines of text, or they are shown before a click")
+	}
 	if elements > mostElements {
 		t.Errorf("the page has %d elements, allowed are %d", elements, mostElements)
 	}

@@ -52,7 +52,8 @@ func TestInstall(t *testing.T) {
 	}
 	variables = append(variables, "RECIPES="+recipes(t))
 	for _, file := range []string{
-		repository + "/docs/tutorials/install.md", "testdata/install.md", "testdata/ci.md", "testdata/targets.md",
+		repository + "/docs/tutorials/install.md", repository + "/docs/tutorials/ten-minutes.md", "testdata/ci.md",
+		"testdata/targets.md",
 	} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := page.Reader{
@@ -117,7 +118,7 @@ func goEnv(t *testing.T, name string) string {
 // The test that is run against the release is the one of the README.
 func TestSameTest(t *testing.T) {
 	var texts []string
-	for _, file := range []string{"README.md", "internal/integration/installtest/testdata/install.md"} {
+	for _, file := range []string{"README.md", "docs/tutorials/ten-minutes.md"} {
 		data, err := os.ReadFile(filepath.Join(repository, file))
 		if err != nil {
 			t.Fatal(err)

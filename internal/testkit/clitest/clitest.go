@@ -21,6 +21,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -103,11 +104,14 @@ func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag
 	return flags
 }
 
-// condition knows two conditions. [race]: the race detector is on. [module:PATH@VERSION]: the module is available; if
-// no test may be skipped, condition assumes that it is.
+// condition knows three conditions. [race]: the race detector is on. [full]: all tests run in full.
+// [module:PATH@VERSION]: the module is available; if no test may be skipped, condition assumes that it is.
 func condition(cond string) (bool, error) {
 	if cond == "race" {
 		return raceDetector(), nil
+	}
+	if cond == "full" {
+		return tier.Full(), nil
 	}
 	module, ok := strings.CutPrefix(cond, "module:")
 	if !ok {

@@ -45,26 +45,35 @@ func Follow(t testing.TB, d process.Decoder, stream []byte,
 // have the target's system without options, its spec, and the default strategy and settling stage of its runs.
 func Mother(m *testing.M, of target.Target) {
 	processes.Mother(m, func(dir string) error {
-		system, err := of.Build(nil)
+		plan, err := plan(of, of.Strategy)
 		if err != nil {
 			return err
 		}
-		s, err := strategy.Parse(of.Strategy)
-		if err != nil {
-			return err
-		}
-		_, err = lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{
-				System:   system,
-				Spec:     of.Spec,
-				Strategy: s,
-				Settle:   of.Settle,
-				Workers:  1,
-				Runs:     1 << 20,
-				Scratch:  dir,
-			},
-		)
+		plan.Runs, plan.Scratch = 1<<20, dir
+		_, err = lockstep.Explore(context.Background(), plan)
 		return err
 	})
+}
+
+// plan returns the plan of a campaign on a target, with options as on the command line, its spec and its settling
+// stage. One worker makes the runs.
+func plan(of target.Target, with string, options ...string) (lockstep.Plan, error) {
+	system, err := of.Build(options)
+	if err != nil {
+		return lockstep.Plan{}, err
+	}
+	s, err := strategy.Parse(with)
+	return lockstep.Plan{System: system, Spec: of.Spec, Strategy: s, Settle: of.Settle,
+		Workers: 1}, err
+}
+
+// Plan returns the plan of a campaign on a target, with a strategy and options as on the command line.
+func Plan(t testing.TB, of target.Target, seed uint64, with string, options ...string) lockstep.Plan {
+	t.Helper()
+	p, err := plan(of, with, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Seed, p.Scratch = seed, t.TempDir()
+	return p
 }

@@ -1,12 +1,14 @@
 package bftscenarios
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/tendermint"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // The fifteen scenarios succeed without vacuous parts and without findings; but a polka for nil unlocks no validator
@@ -45,6 +47,38 @@ func TestCatchUp(t *testing.T) {
 			t.Errorf("%d rounds behind: %s, want more than %s", rounds, times[0], last)
 		}
 		last = 2 * times[0]
+	}
+}
+
+// LaggingReplica fails on a validator that skips to the round of the others, which is the control of its success. The
+// others believe that h is in their round already, and send it their votes of that round. With more than two thirds of
+// them the library skips, as the algorithm does with f+1.
+func TestSkippingReplica(t *testing.T) {
+	sc := LaggingReplica(true).Faults(lockstep.Budget{Byzantine: 2, Losses: lockstep.Unlimited})
+	forger := tendermint.Forger{Faulty: trace.NodesOf(h), Nodes: all}
+	sc.If(scenario.Type(tendermint.NewRoundStep), scenario.From(h),
+		scenario.Body("an earlier round", func(m *tendermint.Message) bool { return m.Height == 1 && m.Round < Rounds })).
+		Named("h seems to be in the round of the others").
+		Then(scenario.Forge("move h", func(m *scenario.Moment) string {
+			forged, err := forger.Move(h, m.Body().(*tendermint.Message), Rounds)
+			if err != nil {
+				m.Abort(err)
+				return ""
+			}
+			return forged.String()
+		}))
+	c := &catching{rounds: Rounds}
+	plan := Plan(sc, 2, 1)
+	plan.Observers = []lockstep.Observer{c}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := scenario.Successes(result); n != 0 || result.First() != nil {
+		t.Errorf("%d of 2 runs succeed, found %v", n, result.First())
+	}
+	if len(c.times) != 2 || slices.Max(c.times) > AtOnce {
+		t.Errorf("h catches up after %s, want two times of at most %s", c.times, AtOnce)
 	}
 }
 

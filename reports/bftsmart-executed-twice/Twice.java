@@ -1,0 +1,381 @@
+import bftsmart.consensus.messages.ConsensusMessage;
+import bftsmart.consensus.messages.MessageFactory;
+import bftsmart.reconfiguration.util.TOMConfiguration;
+import bftsmart.tom.MessageContext;
+import bftsmart.tom.ServiceProxy;
+import bftsmart.tom.ServiceReplica;
+import bftsmart.tom.server.defaultservices.DefaultSingleRecoverable;
+import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.ObjectInputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.CodeSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Four unmodified replicas of BFT-SMaRt, each in a JVM of its own, and a client that sends one request. All bytes
+ * between replicas pass this program. It delays the votes ACCEPT of epoch 0 to all replicas but replica 0, the leader.
+ * No message is lost, and no replica stops. Replica 0 decides, the others change the leader, and replica 0 executes the
+ * request again.
+ *
+ * <p>With -control no message is delayed. The exit status is 1 if a replica executes the request twice. Timers are
+ * real, so the program makes up to five attempts.
+ */
+public final class Twice {
+    private static final int REPLICAS = 4;
+    private static final int CLIENT = 1001;
+    private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
+
+    private static final PrintStream out = System.out;
+    private static boolean control;
+
+    public static void main(String[] arguments) throws Exception {
+        if (arguments.length > 0 && arguments[0].equals("replica")) {
+            replica(Integer.parseInt(arguments[1]));
+            return;
+        }
+        System.setOut(new PrintStream(OutputStream.nullOutputStream())); // the client's library prints connections
+        System.setErr(System.out);
+        control = Arrays.asList(arguments).contains("-control");
+        out.println("four replicas run, and a client sends one request: append 1");
+        out.println(control ? "no message is delayed"
+                : "the votes ACCEPT of epoch 0 reach replica 0, and are delayed to the others");
+        List<String> twice = List.of();
+        for (int attempt = 0; attempt < (control ? 1 : 5) && twice.size() < 2; attempt++) {
+            try (Cluster cluster = new Cluster()) {
+                twice = cluster.run();
+            }
+        }
+        if (twice.size() >= 2) {
+            out.println("replica 0 executes it in consensus " + String.join(" and in consensus ", twice));
+            out.println("BUG: a request is executed twice");
+        } else {
+            out.println(control ? "20 seconds later each replica has executed it once"
+                    : "replica 0 executed it once");
+            out.println("OK: no request is executed twice");
+        }
+        out.flush();
+        Runtime.getRuntime().halt(twice.size() >= 2 ? 1 : 0); // threads of the client's library cannot be ended
+    }
+
+    /** Is a replica: it prints UP, and then a line for each request that it executes. */
+    private static void replica(int id) throws Exception {
+        onlyLoopback();
+        ListOfNumbers list = new ListOfNumbers();
+        new ServiceReplica(new TOMConfiguration(id, "config/system.config", "config/hosts.config"), list, list);
+        System.out.println("UP");
+    }
+
+    /** Has replicas, which listen on the wildcard address, listen on the loopback. */
+    private static void onlyLoopback() throws Exception {
+        Field kept = InetAddress.class.getDeclaredField("impl");
+        kept.setAccessible(true);
+        Field any = kept.get(null).getClass().getDeclaredField("anyLocalAddress");
+        any.setAccessible(true);
+        any.set(kept.get(null), LOOPBACK);
+    }
+
+    /** The state of a replica. */
+    private static final class ListOfNumbers extends DefaultSingleRecoverable {
+        private final List<Byte> values = new ArrayList<>();
+
+        @Override
+        public synchronized byte[] appExecuteOrdered(byte[] command, MessageContext context) {
+            values.add(command[0]);
+            System.out.println("EXECUTED " + (context == null ? -1 : context.getConsensusId()));
+            return new byte[] {(byte) values.size()};
+        }
+
+        @Override
+        public byte[] appExecuteUnordered(byte[] command, MessageContext context) {
+            return new byte[0];
+        }
+
+        @Override
+        public synchronized byte[] getSnapshot() {
+            byte[] state = new byte[values.size()];
+            for (int i = 0; i < state.length; i++) {
+                state[i] = values.get(i);
+            }
+            return state;
+        }
+
+        @Override
+        public synchronized void installSnapshot(byte[] state) {
+            values.clear();
+            for (byte b : state) {
+                values.add(b);
+            }
+        }
+    }
+
+    /** Four replicas and what they printed. */
+    private static final class Cluster implements AutoCloseable {
+        private final Path dir = Files.createTempDirectory("replicas");
+        private final int[] ports = new int[REPLICAS];
+        private final List<Process> processes = new ArrayList<>();
+        private final List<List<String>> printed = new ArrayList<>();
+        private final List<ServerSocket> proxies = new ArrayList<>();
+        private ServiceProxy client;
+        private final ConcurrentLinkedQueue<byte[]> delayed = new ConcurrentLinkedQueue<>();
+
+        Cluster() throws IOException {}
+
+        /** Returns the consensus instances in which replica 0 executed the request. */
+        List<String> run() throws Exception {
+            for (int i = 0; i < REPLICAS; i++) {
+                ports[i] = freePort();
+            }
+            for (int i = 0; i < REPLICAS; i++) {
+                start(i);
+            }
+            for (int i = 0; i < REPLICAS; i++) {
+                await(i, "UP", 1, 120);
+            }
+            Thread.sleep(2000); // the replicas connect
+            TOMConfiguration configuration = configuration("client", CLIENT, ports);
+            client = new ServiceProxy(configuration, null, null);
+            client.setInvokeTimeout(3600);
+            background(() -> client.invokeOrdered(new byte[] {1}));
+            if (control) {
+                for (int i = 0; i < REPLICAS; i++) {
+                    await(i, "EXECUTED", 1, 60);
+                }
+                Thread.sleep(20_000);
+                for (int i = 1; i < REPLICAS; i++) {
+                    if (lines(i, "EXECUTED").size() != 1) {
+                        return List.of("(another replica)", "(another replica)");
+                    }
+                }
+            } else {
+                await(0, "EXECUTED", 2, 30);
+            }
+            return lines(0, "EXECUTED");
+        }
+
+        private static int freePort() throws IOException {
+            while (true) {
+                try (ServerSocket one = new ServerSocket(0, 1, LOOPBACK);
+                        ServerSocket next = new ServerSocket(one.getLocalPort() + 1, 1, LOOPBACK)) {
+                    return one.getLocalPort();
+                } catch (IOException | IllegalArgumentException e) {
+                    // the next port is in use
+                }
+            }
+        }
+
+        /** Starts a replica. The higher of two replicas connects to the lower, by way of a proxy. */
+        private void start(int id) throws IOException {
+            int[] hosts = ports.clone();
+            for (int low = 0; low < id; low++) {
+                hosts[low] = freePort();
+                ServerSocket at = new ServerSocket(hosts[low] + 1, 50, LOOPBACK);
+                proxies.add(at);
+                int to = low;
+                background(() -> accept(at, id, to));
+            }
+            configuration("r" + id, id, hosts);
+            Process p = new ProcessBuilder(System.getProperty("java.home") + "/bin/java", "-Xmx128m",
+                    "--add-opens=java.base/java.net=ALL-UNNAMED", "-cp", classes(), "Twice", "replica", "" + id)
+                    .directory(dir.resolve("r" + id).toFile()).redirectErrorStream(true).start();
+            processes.add(p);
+            List<String> lines = new ArrayList<>();
+            printed.add(lines);
+            background(() -> {
+                BufferedReader in = new BufferedReader(new InputStreamReader(p.getInputStream()));
+                for (String line = in.readLine(); line != null; line = in.readLine()) {
+                    synchronized (lines) {
+                        lines.add(line);
+                    }
+                }
+                return null;
+            });
+        }
+
+        /** Returns the class path of this program, whatever loaded it. */
+        private static String classes() {
+            Set<String> all = new LinkedHashSet<>();
+            for (String name : new String[] {"Twice", "bftsmart.tom.ServiceReplica", "io.netty.channel.Channel",
+                "org.slf4j.Logger", "org.slf4j.impl.StaticLoggerBinder", "org.apache.commons.codec.binary.Base64"}) {
+                try {
+                    CodeSource source = Class.forName(name).getProtectionDomain().getCodeSource();
+                    all.add(Path.of(source.getLocation().toURI()).toString());
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+            return String.join(File.pathSeparator, all);
+        }
+
+        private TOMConfiguration configuration(String name, int id, int[] hosts) throws IOException {
+            Path config = Files.createDirectories(dir.resolve(name).resolve("config"));
+            StringBuilder text = new StringBuilder();
+            for (int i = 0; i < REPLICAS; i++) {
+                text.append(i).append(" 127.0.0.1 ").append(hosts[i]).append('\n');
+            }
+            Files.writeString(config.resolve("hosts.config"), text);
+            Files.writeString(config.resolve("system.config"), SETTINGS);
+            return new TOMConfiguration(id, config + "/system.config", config + "/hosts.config");
+        }
+
+        private List<String> lines(int replica, String kind) {
+            List<String> all = printed.get(replica);
+            synchronized (all) {
+                return all.stream().filter(l -> l.startsWith(kind)).map(l -> l.substring(kind.length()).trim())
+                        .collect(Collectors.toList());
+            }
+        }
+
+        private void await(int replica, String kind, int number, int seconds) throws InterruptedException {
+            for (int i = 0; i < 20 * seconds && lines(replica, kind).size() < number; i++) {
+                Thread.sleep(50);
+            }
+        }
+
+        private Object accept(ServerSocket at, int high, int low) throws Exception {
+            while (true) {
+                Socket from = at.accept();
+                Socket to = dial(ports[low] + 1);
+                background(() -> pass(from, to, low, true));
+                background(() -> pass(to, from, high, false));
+            }
+        }
+
+        /** Connects to a replica when it listens. */
+        private static Socket dial(int port) throws InterruptedException {
+            while (true) {
+                try {
+                    return new Socket(LOOPBACK, port);
+                } catch (IOException e) {
+                    Thread.sleep(50);
+                }
+            }
+        }
+
+        /** Passes the bytes of a connection: its beginning as it is, and then message by message. */
+        private Object pass(Socket from, Socket to, int receiver, boolean opens) throws IOException {
+            try (Socket a = from; Socket b = to) {
+                DataInputStream in = new DataInputStream(from.getInputStream());
+                DataOutputStream out = new DataOutputStream(to.getOutputStream());
+                to.setTcpNoDelay(true);
+                if (opens) {
+                    out.writeInt(in.readInt()); // the number of the replica that connects
+                }
+                out.write(block(in, 0)); // a key
+                out.write(block(in, 0)); // and its signature
+                while (true) {
+                    byte[] message = block(in, 1); // without authentication a zero follows
+                    if (!control && receiver != 0 && isFirstAccept(message)) {
+                        delayed.add(message);
+                    } else {
+                        out.write(message);
+                    }
+                }
+            }
+        }
+
+        /** Reads a length, so many bytes, and some more. */
+        private static byte[] block(DataInputStream in, int more) throws IOException {
+            int n = in.readInt();
+            byte[] all = ByteBuffer.allocate(4 + n + more).putInt(n).array();
+            in.readFully(all, 4, n + more);
+            return all;
+        }
+
+        private static boolean isFirstAccept(byte[] message) {
+            ByteArrayInputStream body = new ByteArrayInputStream(message, 4, message.length - 5);
+            try (ObjectInputStream in = new ObjectInputStream(body)) {
+                Object m = in.readObject();
+                return m instanceof ConsensusMessage && ((ConsensusMessage) m).getType() == MessageFactory.ACCEPT
+                        && ((ConsensusMessage) m).getEpoch() == 0;
+            } catch (IOException | ClassNotFoundException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        @Override
+        public void close() throws Exception {
+            if (client != null) {
+                client.close();
+            }
+            for (Process p : processes) {
+                p.destroyForcibly().waitFor();
+            }
+            for (ServerSocket s : proxies) {
+                s.close();
+            }
+            try (Stream<Path> files = Files.walk(dir)) {
+                files.sorted(Comparator.reverseOrder()).forEach(f -> f.toFile().delete());
+            }
+        }
+    }
+
+    private interface Work {
+        Object call() throws Exception;
+    }
+
+    private static void background(Work work) {
+        Thread t = new Thread(() -> {
+            try {
+                work.call();
+            } catch (Exception e) {
+                // the replicas have ended
+            }
+        });
+        t.setDaemon(true);
+        t.start();
+    }
+
+    /** Messages are neither signed nor authenticated, and replicas write nothing to disk. */
+    private static final String SETTINGS = String.join("\n",
+            "system.communication.useSenderThread = true",
+            "system.communication.defaultkeys = true",
+            "system.communication.useMACs = 0",
+            "system.communication.useSignatures = 0",
+            "system.communication.inQueueSize = 500000",
+            "system.communication.outQueueSize = 500000",
+            "system.servers.num = 4",
+            "system.servers.f = 1",
+            "system.initial.view = 0,1,2,3",
+            "system.ttp.id = 7002",
+            "system.bft = true",
+            "system.debug = 0",
+            "system.shutdownhook = false",
+            "system.totalordermulticast.maxbatchsize = 400",
+            "system.totalordermulticast.nonces = 10",
+            "system.totalordermulticast.verifyTimestamps = false",
+            "system.totalordermulticast.state_transfer = true",
+            "system.totalordermulticast.highMark = 10000",
+            "system.totalordermulticast.revival_highMark = 10",
+            "system.totalordermulticast.timeout_highMark = 200",
+            "system.totalordermulticast.log = true",
+            "system.totalordermulticast.log_parallel = false",
+            "system.totalordermulticast.log_to_disk = false",
+            "system.totalordermulticast.sync_log = false",
+            "system.totalordermulticast.checkpoint_period = 1000",
+            "system.totalordermulticast.global_checkpoint_period = 120000",
+            "system.totalordermulticast.checkpoint_to_disk = false",
+            "system.totalordermulticast.sync_ckp = false",
+            "system.totalordermulticast.timeout = 1000");
+}

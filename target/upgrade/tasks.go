@@ -1,0 +1,176 @@
+package upgrade
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/kit/kv"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// timeout is the client's timeout of an operation, pause how long it waits before the next one, and operatorPause how
+// long the operator waits between two steps: the servers refuse changes of a cluster that is not healthy.
+const (
+	timeout       = 5 * time.Second
+	pause         = 100 * time.Millisecond
+	operatorPause = 2 * time.Second
+)
+
+// task is an operation of a client, or a task of the operator.
+type task struct {
+	op     *kv.Op
+	change int
+}
+
+// given is called when a request reaches a ready member. Clients are of the versions in turn, the operator is of the
+// member's version.
+func (r *run) given(n *bubble.Node, clients []Client, id int32) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	t := task{}
+	if r.operator.Has(id) {
+		t.change, _ = r.operator.Given(id)
+	} else {
+		t.op, _ = r.kv.Given(id)
+	}
+	r.under[n.Self()] = append(r.under[n.Self()], t)
+	n.Go(func() {
+		ctx, cancel := context.WithTimeout(n.Context(), timeout)
+		defer cancel()
+		if t.op != nil {
+			r.operate(ctx, n, clients[t.op.Client%len(clients)], t)
+			return
+		}
+		r.change(ctx, n, clients[n.Setting()])
+		time.Sleep(operatorPause)
+		r.finish(n, t, func() { r.operator.Next(t.change) })
+	})
+}
+
+// giveUp continues after a task with an unknown outcome.
+func (r *run) giveUp(t task) {
+	if t.op != nil {
+		r.kv.GiveUp(t.op.Client, t.op.Seq)
+	} else {
+		r.operator.Next(t.change)
+	}
+}
+
+// operate performs an operation of a client. A read that failed is repeated; a write may have taken effect.
+func (r *run) operate(ctx context.Context, n *bubble.Node, c Client, t task) {
+	result, err := do(ctx, c, t.op)
+	n.Log(trace.LogClient, "", func() string {
+		if err != nil {
+			return t.op.String() + ": " + err.Error()
+		}
+		return t.op.String() + " -> " + result.String()
+	})
+	again := err != nil && t.op.Kind == kv.Get
+	if err != nil {
+		time.Sleep(pause)
+	}
+	r.finish(n, t, func() {
+		switch {
+		case err == nil:
+			r.kv.Answer(n.Self(), t.op.Client, t.op.Seq, result)
+		case again:
+			r.kv.Offer(t.op)
+		default:
+			r.giveUp(t)
+		}
+	})
+}
+
+// do performs an operation.
+func do(ctx context.Context, c Client, o *kv.Op) (result kv.Result, err error) {
+	key, is := kv.KeyName(o.Key), text(o.Value)
+	result.OK = true
+	switch o.Kind {
+	case kv.Put:
+		result.Revision, err = c.Put(ctx, key, is)
+	case kv.Get:
+		is, result.Revision, err = c.Get(ctx, key)
+	default:
+		is, result.OK, result.Revision, err = c.Swap(ctx, key, text(o.Old), is)
+	}
+	result.Value = value(is)
+	return result, err
+}
+
+// text is a number as the value of a key; a key that was never written has the number 0.
+func text(v int32) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(v))
+}
+
+func value(text string) kv.Value {
+	v, _ := strconv.Atoi(text)
+	return kv.Value{Number: int32(v)}
+}
+
+// change takes the next step of the membership changes: the spare node joins, is promoted, and replaces the last
+// initial member.
+func (r *run) change(ctx context.Context, n *bubble.Node, c Client) {
+	ids, learners, err := c.Members(ctx)
+	if err != nil {
+		return
+	}
+	spare, last := address(r.spare(), peerPort), address(lockstep.Node(r.cluster.Nodes), peerPort)
+	id, in := ids[spare]
+	if in {
+		r.add() // its addition may have had no answer
+	}
+	what, node := "", r.spare()
+	switch {
+	case !in:
+		if what, err = Added, c.Add(ctx, spare); err == nil {
+			r.add()
+		}
+	case learners[spare]:
+		what, err = Promoted, c.Promote(ctx, id)
+	case ids[last] != 0 && r.cluster.Nodes > 1:
+		node = lockstep.Node(r.cluster.Nodes)
+		r.remove(node)
+		r.world.Event(lockstep.Event{Node: node, Type: EventMember, Value: Leaving})
+		what, err = Removed, c.Remove(ctx, ids[last])
+	default:
+		return
+	}
+	n.Log(trace.LogOperator, "", func() string {
+		if err != nil {
+			return what + " " + name(node) + ": " + err.Error()
+		}
+		return what + " " + name(node)
+	})
+	if err == nil {
+		r.world.Event(lockstep.Event{Node: node, Type: EventMember, Value: what})
+	}
+}
+
+// report reports a member's store, and the members that it lists.
+func (r *run) report(n *bubble.Node, c Client) {
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
+	defer cancel()
+	hash, revision, compacted, err := c.Hash(ctx, address(n.Self(), clientPort))
+	if err == nil {
+		n.Emit(EventStore, &Store{revision, compacted, hash})
+	}
+	if r.cluster.Changes == 0 {
+		return
+	}
+	began := trace.Time(n.World().Now())
+	ids, learners, err := c.Members(ctx)
+	if err != nil {
+		return
+	}
+	all := map[string]bool{}
+	for peer := range ids { //lockstep:unordered the nodes become a set
+		all[peer] = true
+	}
+	n.Emit(EventMembers, &Members{Began: began, All: r.nodes(all), Learners: r.nodes(learners)})
+}
