@@ -107,7 +107,7 @@ func (c *campaign) makeAll(first int) {
 	size := max(1, min(64, n/(16*c.workers)))
 	pool.Ordered(c.workers, (n+size-1)/size,
 		func(worker, i int) batch { return c.make(worker, first+i*size, min(first+(i+1)*size, c.end)) },
-		func(_ int, b batch) bool { return c.take(b) })
+		func(_ int, b batch) bool { return c.accept(b) })
 }
 
 // forget makes what earlier batches reached, their schedules and states count as new.

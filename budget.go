@@ -51,24 +51,24 @@ func (b *Budget) check() error {
 func (b *Budget) exceeded(r *Run) string {
 	f := &r.faults
 	switch crashed := (f.crashed &^ f.byzantine).Len(); {
-	case over(f.byzantine.Len(), b.Byzantine):
+	case exceeds(f.byzantine.Len(), b.Byzantine):
 		return fmt.Sprintf("fault budget exceeded: %d Byzantine nodes, %d allowed", f.byzantine.Len(), b.Byzantine)
-	case over(crashed, b.Crashes):
+	case exceeds(crashed, b.Crashes):
 		return fmt.Sprintf("fault budget exceeded: %d nodes crashed, %d allowed", crashed, b.Crashes)
-	case over(f.duplicated, b.Duplicates):
+	case exceeds(f.duplicated, b.Duplicates):
 		return fmt.Sprintf("fault budget exceeded: %d messages duplicated, %d allowed", f.duplicated, b.Duplicates)
 	case f.lost == 0 || b.Losses == Unlimited || b.Links == Unlimited:
 		return ""
 	}
 	messages, links := r.losses.without(f.byzantine)
-	if over(messages, b.Losses) && over(links, b.Links) {
+	if exceeds(messages, b.Losses) && exceeds(links, b.Links) {
 		return fmt.Sprintf("fault budget exceeded: %d messages lost on %d links, %d messages or %d links allowed",
 			messages, links, b.Losses, b.Links)
 	}
 	return ""
 }
 
-func over(n, limit int) bool { return limit != Unlimited && n > limit }
+func exceeds(n, limit int) bool { return limit != Unlimited && n > limit }
 
 // losses records which senders lost messages, and on which links.
 type losses struct {

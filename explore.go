@@ -241,8 +241,8 @@ func (w *worker) ran(one *ran) (err error) {
 	return err
 }
 
-// take merges a batch into the result, in order, and reports whether the campaign continues.
-func (c *campaign) take(b batch) bool {
+// accept merges a batch into the result, in order, and reports whether the campaign continues.
+func (c *campaign) accept(b batch) bool {
 	for i := range b.parts {
 		b.noted = c.merge(&b.parts[i], b.noted)
 		if c.err != nil || c.result.Findings() > 0 && !c.KeepGoing {

@@ -43,7 +43,7 @@ func (c *campaign) makeSeverally(first int) {
 			func(worker, i int) batch { return c.make(worker, first+i*size, min(first+(i+1)*size, end)) },
 			func(_ int, b batch) bool {
 				learned = append(learned, b.learned)
-				going = c.take(b)
+				going = c.accept(b)
 				return going
 			})
 		for i, l := range learned { // only now, when no worker reads it

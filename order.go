@@ -43,8 +43,8 @@ func (l *lineups) link(m *trace.Message) *lineup {
 	return line
 }
 
-// look adds the messages sent since the last call, except those sent into a cut.
-func (l *lineups) look(messages []trace.Message) {
+// observe adds the messages sent since the last call, except those sent into a cut.
+func (l *lineups) observe(messages []trace.Message) {
 	for ; l.seen < len(messages); l.seen++ {
 		switch m := &messages[l.seen]; {
 		case m.Fate == trace.Lost:
@@ -60,7 +60,7 @@ func (l *lineups) look(messages []trace.Message) {
 
 // allows reports whether the next step of a run may deliver a message.
 func (l *lineups) allows(messages []trace.Message, id trace.ID) bool {
-	l.look(messages)
+	l.observe(messages)
 	m := &messages[id-1]
 	_, ok := l.link(m).without(messages, id, l.order.Distance)
 	return ok || l.free[[2]Node{m.From, m.To}]
@@ -68,7 +68,7 @@ func (l *lineups) allows(messages []trace.Message, id trace.ID) bool {
 
 // deliver tracks the delivery of a message, and reports whether the order allows it.
 func (l *lineups) deliver(messages []trace.Message, id trace.ID) (ok bool) {
-	l.look(messages)
+	l.observe(messages)
 	line := l.link(&messages[id-1])
 	line.network, ok = line.without(messages, id, l.order.Distance)
 	return ok
@@ -77,7 +77,7 @@ func (l *lineups) deliver(messages []trace.Message, id trace.ID) (ok bool) {
 // loses reports whether a message may be lost. Unless the order is Redundant, a duplicated message may not be,
 // because the loss would undo the duplication.
 func (l *lineups) loses(messages []trace.Message, id trace.ID) bool {
-	l.look(messages)
+	l.observe(messages)
 	m := &messages[id-1]
 	return l.order.Redundant || len(l.link(m).copies[id]) == 0 || l.free[[2]Node{m.From, m.To}]
 }
@@ -158,7 +158,7 @@ func orderOf(t *trace.Trace, terms *Terms) (*trace.Order, map[[2]Node]bool) {
 			}
 			messages = append(messages, m.Message)
 		}
-		lines.look(messages)
+		lines.observe(messages)
 	}
 	return order, free
 }

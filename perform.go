@@ -9,10 +9,10 @@ import (
 // checkEvery is the number of steps after which a run checks whether it should end.
 const checkEvery = 1 << 10
 
-// take takes the chooser's steps until there are no more, and before each of them those of the scenario. It checks
+// drive takes the chooser's steps until there are no more, and before each of them those of the scenario. It checks
 // that a step is possible, updates the state of the run, lets the system perform the step, and lets all observers
 // look at it. A bug of the chooser or a broken deployment breaks the run.
-func (w *worker) take(by chooser, end int) bool {
+func (w *worker) drive(by chooser, end int) bool {
 	r := w.run
 	s, last := r.next(), r.Last()
 	for r.left = 0; r.left > 0 || w.continues(end); {
@@ -73,7 +73,7 @@ func (w *worker) take(by chooser, end int) bool {
 			return r.discarded(s, err)
 		}
 		r.keepLimits()
-		if (!w.calm || len(r.events) > 0) && !w.look() {
+		if (!w.calm || len(r.events) > 0) && !w.observe() {
 			return false
 		}
 		s, last = last, s
@@ -118,7 +118,7 @@ func (w *worker) sweep(s *Step, end int) bool {
 			return r.discarded(s, err)
 		}
 		r.keepLimits()
-		if len(r.events) > 0 && !w.look() {
+		if len(r.events) > 0 && !w.observe() {
 			return false
 		}
 	}

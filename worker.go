@@ -281,7 +281,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 		return nil, fmt.Errorf("%s cannot be reset: %w", w.info.Name, err)
 	}
 	r.keepLimits()
-	if w.look() && w.explore() && r.over == "" && w.settle() && r.over == "" {
+	if w.observe() && w.explore() && r.over == "" && w.settle() && r.over == "" {
 		w.end()
 	}
 	return r.finding, r.broken
@@ -305,7 +305,7 @@ func (w *worker) explore() bool {
 	if w.Steps > 0 {
 		end = min(end, w.Steps)
 	}
-	continues := w.take(w.sched, end)
+	continues := w.drive(w.sched, end)
 	if continues && !r.ended && r.steps >= end && end != w.Steps {
 		r.end(fmt.Sprintf("more than %d steps", end))
 	}
@@ -323,7 +323,7 @@ func (w *worker) settle() bool {
 	r.releaseAll()
 	w.settler.reset()
 	w.settler.script, _ = w.sched.(*Player)
-	if !w.take(&w.settler, r.steps+w.Settle) {
+	if !w.drive(&w.settler, r.steps+w.Settle) {
 		return false
 	}
 	r.settled = r.over == ""
@@ -350,8 +350,8 @@ func (w *worker) note(chose bool) {
 	w.notes = append(w.notes, a)
 }
 
-// look lets all observers look at the step just taken.
-func (w *worker) look() bool {
+// observe lets all observers look at the step just taken.
+func (w *worker) observe() bool {
 	if w.alone {
 		return w.check()
 	}

@@ -336,7 +336,7 @@ func (d *deployment) sleep(long time.Duration) {
 // quiesce waits until every goroutine of the bubble is blocked. Then it calls the functions given to OnQuiescent, and
 // repeats both until no function causes activity.
 func (d *deployment) quiesce() {
-	for more := true; more; more = d.world.look() {
+	for more := true; more; more = d.world.observe() {
 		synctest.Wait()
 		d.quiets.Add(1)
 		if d.gone.Load() { // the run was given up: it must not continue

@@ -54,7 +54,7 @@ func (k *kernel) munmap(c *call) (r1, r2 uintptr, err errno) {
 	if c.Arg(0) != p.at || c.Arg(1) < p.long {
 		return k.refuse(p.machine, "munmap of a part", syscall.EINVAL)
 	}
-	k.look(p)
+	k.record(p)
 	r1, r2, err = c.Do()
 	if err == 0 {
 		k.maps = slices.DeleteFunc(k.maps, func(q *mapping) bool { return p == q })
@@ -84,7 +84,7 @@ func (k *kernel) msync(c *call) (r1, r2 uintptr, err errno) {
 	case p == nil:
 		return c.Do()
 	case c.Arg(2)&syscall.MS_SYNC == 0:
-		k.look(p)
+		k.record(p)
 		return 0, 0, 0
 	}
 	if err := k.sync(p.machine, p.inode, p.machine.disk.SyncData); err != 0 {

@@ -94,7 +94,7 @@ func leaveFiles(incarnation int32) {
 	k.dead[incarnation] = true
 	k.maps = slices.DeleteFunc(k.maps, func(p *mapping) bool {
 		if p.incarnation == incarnation {
-			k.look(p)
+			k.record(p)
 			k.lost = append(k.lost, p)
 		}
 		return p.incarnation == incarnation
@@ -398,8 +398,8 @@ func (m *machine) path(p *place) string {
 	return find(m.disk.Root(), m.root)
 }
 
-// look records in the model what the node wrote to a mapping.
-func (k *kernel) look(p *mapping) {
+// record records in the model what the node wrote to a mapping.
+func (k *kernel) record(p *mapping) {
 	if !p.write {
 		return
 	}
@@ -423,7 +423,7 @@ func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.
 func (k *kernel) lookAll(m *machine, i *disk.Inode) {
 	for _, p := range k.maps {
 		if p.machine == m && (i == nil || p.inode == i) {
-			k.look(p)
+			k.record(p)
 		}
 	}
 }

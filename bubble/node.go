@@ -313,8 +313,8 @@ type lookout struct {
 	look func() bool
 }
 
-// take calls the function as if by a goroutine of the node.
-func (l lookout) take() (moved bool) {
+// call calls the function as if by a goroutine of the node.
+func (l lookout) call() (moved bool) {
 	defer l.node.guard()
 	defer l.node.lend()()
 	return l.look()

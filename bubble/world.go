@@ -143,9 +143,9 @@ func (w *World) Withdraw(id int32) {
 	w.happened()
 }
 
-// look calls the functions that nodes passed to OnQuiescent, except those of paused nodes. It reports whether they
+// observe calls the functions that nodes passed to OnQuiescent, except those of paused nodes. It reports whether they
 // caused activity.
-func (w *World) look() (moved bool) {
+func (w *World) observe() (moved bool) {
 	w.mutex.Lock()
 	if len(w.looks) == 0 {
 		w.mutex.Unlock()
@@ -161,7 +161,7 @@ func (w *World) look() (moved bool) {
 			w.looks = append(w.looks, l)
 			w.mutex.Unlock()
 		case !l.node.dead.Load():
-			moved = l.take() || moved
+			moved = l.call() || moved
 		}
 	}
 	return moved

@@ -65,7 +65,7 @@ func (d *doctorCmd) Run(e *Env) error {
 	var all []health
 	missing := 0
 	for _, t := range tools {
-		all = append(all, t.look())
+		all = append(all, t.find())
 	}
 	all = append(all, proxy(e.Ctx))
 	for _, h := range all {
@@ -115,8 +115,8 @@ func writeBuilt(w io.Writer, dir string, all []build.Kept) error {
 	return err
 }
 
-// look looks for a program.
-func (n *needed) look() health {
+// find looks for a program.
+func (n *needed) find() health {
 	for _, name := range n.names {
 		if path, err := exec.LookPath(name); err == nil {
 			return health{n.name, true, path, n.why}

@@ -52,13 +52,13 @@ func (e *Env) detail(l *listed) error {
 	}
 	if info, err := system.Describe(); err == nil { // otherwise it needs options, and there is no run to observe
 		l.Example = fmt.Sprintf("lockstep run %s --for 1m --seed 1", l.Name)
-		return e.look(l, system, info)
+		return e.observe(l, system, info)
 	}
 	return nil
 }
 
-// look adds what a system declares and what a few short runs of it contain.
-func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error {
+// observe adds what a system declares and what a few short runs of it contain.
+func (e *Env) observe(l *listed, system lockstep.System, info lockstep.Info) error {
 	s := &view{Requests: info.Requests}
 	for _, name := range info.Types {
 		s.Messages = append(s.Messages, sort{Type: name})

@@ -79,7 +79,7 @@ func TestExternal(t *testing.T) {
 		end()
 		again, end := on(t, url, "secret", dir)
 		t.Cleanup(end)
-		if look := again.ledgers.look(); len(look.Campaigns) != 1 || look.Campaigns[0].Result.Runs != 400 {
+		if look := again.ledgers.snapshot(); len(look.Campaigns) != 1 || look.Campaigns[0].Result.Runs != 400 {
 			t.Errorf("%s: after a restart there are %+v", name, look.Campaigns)
 		}
 	}

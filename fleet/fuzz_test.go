@@ -187,7 +187,7 @@ func fuzzPart(t *testing.T, first int, message, storedTrace []byte) {
 		t.Fatalf("the next server cannot read it: %v", err)
 	}
 	printed(t, b.status())
-	if err := campaign.FleetLive(io.Discard, b.look()); err != nil {
+	if err := campaign.FleetLive(io.Discard, b.snapshot()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -157,8 +157,8 @@ var (
 	errHeld = errors.New("these runs wait to be counted")
 )
 
-// take holds a part, in any order, until all parts before it have arrived. An invalid part changes nothing.
-func (l *Ledger) take(p *Part, traces traceSource) error {
+// accept holds a part, in any order, until all parts before it have arrived. An invalid part changes nothing.
+func (l *Ledger) accept(p *Part, traces traceSource) error {
 	if err := l.checkPart(p, traces); err != nil {
 		return err
 	}

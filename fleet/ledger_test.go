@@ -130,7 +130,7 @@ func TestLedger(t *testing.T) {
 			case 2:
 				if len(sent) > 0 {
 					p := rapid.SampledFrom(sent).Draw(t, "part")
-					if err := l.take(p, stored(store)); err != nil && !errors.Is(err, errOld) && !errors.Is(err,
+					if err := l.accept(p, stored(store)); err != nil && !errors.Is(err, errOld) && !errors.Is(err,
 						errHeld) && l.asked(p.Ask) {
 						t.Fatalf("an honest part was rejected: %v", err)
 					}

@@ -73,7 +73,7 @@ func (d *delivery) restart() {
 // deliver delivers a part, adds up, gives out more batches, and stores the ledger.
 func (d *delivery) deliver(p *Part) {
 	copied := *p
-	err := d.l.take(&copied, stored(d.store))
+	err := d.l.accept(&copied, stored(d.store))
 	switch {
 	case err == nil || errors.Is(err, errHeld):
 		d.queue = append(d.queue, p)
@@ -154,7 +154,7 @@ func TestAttempts(t *testing.T) {
 		if l.Job.Ended != "" {
 			t.Fatalf("it ended after %d", i-1)
 		}
-		err := l.take(p, stored(store))
+		err := l.accept(p, stored(store))
 		if err == nil {
 			t.Fatal("it was taken")
 		}

@@ -59,14 +59,14 @@ func (s *Server) web(ctx context.Context) *http.Server {
 func (s *Server) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, "text/html", campaign.FleetPage, s.ledgers.look())
+		answer(w, "text/html", campaign.FleetPage, s.ledgers.snapshot())
 	})
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, "text/plain; version=0.0.4", writeMetrics, s.ledgers.look())
+		answer(w, "text/plain; version=0.0.4", writeMetrics, s.ledgers.snapshot())
 	})
 	mux.HandleFunc("GET /campaign/{id}", func(w http.ResponseWriter, r *http.Request) {
-		for _, c := range s.ledgers.look().Campaigns {
+		for _, c := range s.ledgers.snapshot().Campaigns {
 			if c.ID == r.PathValue("id") {
 				answer(w, "text/html", campaign.Page, c.Campaign)
 				return
@@ -181,7 +181,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	for r.Context().Err() == nil {
 		extend(w)
 		var b bytes.Buffer
-		if campaign.FleetLive(&b, s.ledgers.look()) != nil {
+		if campaign.FleetLive(&b, s.ledgers.snapshot()) != nil {
 			return
 		}
 		text, err := json.Marshal(b.String())
@@ -281,8 +281,8 @@ func (b *ledgers) findings(name string) ([]Finding, error) {
 	return findingsOf(b.sorted(), name)
 }
 
-// look returns a copy of the fleet's current state.
-func (b *ledgers) look() *campaign.Fleet {
+// snapshot returns a copy of the fleet's current state.
+func (b *ledgers) snapshot() *campaign.Fleet {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	f := &campaign.Fleet{Refused: b.refused}

@@ -139,7 +139,7 @@ func TestHostile(t *testing.T) {
 	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != 500 {
 		t.Errorf("%v; digest %x after %d runs, want %x", err, l.Result.Digest, l.Result.Runs, want.Digest)
 	}
-	if f := s.ledgers.look(); f.Refused == 0 {
+	if f := s.ledgers.snapshot(); f.Refused == 0 {
 		t.Error("nothing was refused")
 	}
 }
@@ -441,7 +441,7 @@ func TestReports(t *testing.T) {
 	if late > 2*early+16<<20 {
 		t.Errorf("the heap grew from %d to %d bytes", early, late)
 	}
-	if n := len(s.ledgers.look().Workers); n > reporters || n == 0 {
+	if n := len(s.ledgers.snapshot().Workers); n > reporters || n == 0 {
 		t.Errorf("%d workers are seen, %d reported", n, reporters)
 	}
 }

@@ -93,7 +93,7 @@ func (b *ledgers) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case m := <-b.parts:
-			b.survive(func() { b.take(ctx, m) })
+			b.survive(func() { b.handle(ctx, m) })
 		case m := <-b.commands:
 			b.survive(func() { b.obey(ctx, m) })
 		case now := <-tick.C:
@@ -134,9 +134,9 @@ func (b *ledgers) hear(text []byte) {
 // mostStaff bounds the number of workers that the server distinguishes.
 const mostStaff = 10_000
 
-// take handles the message of a part. It acknowledges the message after the ledger is written, or at once if the part
+// handle handles the message of a part. It acknowledges the message after the ledger is written, or at once if the part
 // is useless.
-func (b *ledgers) take(ctx context.Context, m jetstream.Msg) {
+func (b *ledgers) handle(ctx context.Context, m jetstream.Msg) {
 	delivery, err := m.Metadata()
 	last := err != nil || delivery.NumDelivered >= maxReads
 	err = b.receive(m.Subject(), m.Data(), last,

@@ -131,7 +131,7 @@ func TestQuarantined(t *testing.T) {
 	send(t, c, testPart(t, job, asks[0], invalid, nil))
 	wait(t, func() bool { return quarantined() == 2 })
 	var page bytes.Buffer
-	if err := campaign.FleetPage(&page, s.ledgers.look()); err != nil ||
+	if err := campaign.FleetPage(&page, s.ledgers.snapshot()); err != nil ||
 		!strings.Contains(page.String(), "Quarantined results") ||
 		!strings.Contains(page.String(), "the message is not a part") {
 		t.Errorf("the page does not show what is quarantined: %v", err)

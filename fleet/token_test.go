@@ -240,7 +240,7 @@ func TestEscapes(t *testing.T) {
 	l.Job.ID = "000001"
 	p := testPart(t, l.Job, ask, finds, store)
 	p.Result.Failures[0].Finding.Text = evil
-	if err := l.take(p, stored(store)); err != nil {
+	if err := l.accept(p, stored(store)); err != nil {
 		t.Fatal(err)
 	}
 	l.add()

@@ -238,11 +238,11 @@ func TestCheckPart(t *testing.T) {
 		good := testPart(t, l.Job, p.Ask, passes, store)
 		before := text(t, l)
 		corrupt(p)
-		if err := l.take(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 ||
+		if err := l.accept(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 ||
 			text(t, l) != before {
 			t.Errorf("%s: it was taken, or changed something: %v", name, err)
 		}
-		if err := l.take(good, stored(store)); err != nil || len(l.add()) != 1 || l.Result.Runs != 4 {
+		if err := l.accept(good, stored(store)); err != nil || len(l.add()) != 1 || l.Result.Runs != 4 {
 			t.Errorf("%s: after it the right one was refused: %v", name, err)
 		}
 	}
@@ -306,10 +306,10 @@ func TestCheckFindings(t *testing.T) {
 			fresh[run] = x
 		}
 		corrupt(p, fresh)
-		if err := l.take(p, stored(fresh)); err == nil || len(l.arrived) > 0 {
+		if err := l.accept(p, stored(fresh)); err == nil || len(l.arrived) > 0 {
 			t.Errorf("%s: it was taken", name)
 		}
-		if err := l.take(good, stored(store)); err != nil || len(l.add()) != 1 || len(l.Findings) != 1 {
+		if err := l.accept(good, stored(store)); err != nil || len(l.add()) != 1 || len(l.Findings) != 1 {
 			t.Errorf("%s: after it the right one was refused: %v", name, err)
 		}
 	}
@@ -327,7 +327,7 @@ func TestNormalize(t *testing.T) {
 	x := store[3]
 	x.Pictures = []trace.Picture{{Name: "/../../../evil\x1b", Data: []byte("x")}}
 	store[3] = x
-	if err := l.take(p, stored(store)); err != nil {
+	if err := l.accept(p, stored(store)); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.arrived[0].Worker; got != "a?[2J" {
@@ -337,7 +337,7 @@ func TestNormalize(t *testing.T) {
 		t.Errorf("picture %q: %v", x.Pictures[0].Name, err)
 	}
 	l, p, store = oneBatch(t, errs)
-	if p.Error = "broken\x1b[31m\n" + strings.Repeat("x", 1<<20); l.take(p, stored(store)) != nil {
+	if p.Error = "broken\x1b[31m\n" + strings.Repeat("x", 1<<20); l.accept(p, stored(store)) != nil {
 		t.Fatal("an error was refused")
 	}
 	if l.add(); l.Job.Ended != Failed || strings.ContainsAny(l.Why, "\x1b\n") || len(l.Why) > maxError {

@@ -29,7 +29,7 @@ func (c *Cluster) Report(e lockstep.Event) { c.reports.add(e) }
 // Collect reports the results that clients have received. It runs before and after each step; a driver that waits for a
 // result may call it too.
 func (c *Cluster) Collect(out *lockstep.Outbox) {
-	for _, e := range c.reports.take() {
+	for _, e := range c.reports.drain() {
 		out.Event(e)
 	}
 	c.calls.report(out)
@@ -47,7 +47,7 @@ func (r *reports) add(e lockstep.Event) {
 	r.events = append(r.events, e)
 }
 
-func (r *reports) take() []lockstep.Event {
+func (r *reports) drain() []lockstep.Event {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	events := r.events

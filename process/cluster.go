@@ -278,11 +278,11 @@ func Inconclusive(err error) error {
 	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
-// look ends a step. It records the time, waiting packets, client results and log lines in the trace, and reports a
+// finish ends a step. It records the time, waiting packets, client results and log lines in the trace, and reports a
 // server that ended on its own.
-func (c *Cluster) look(out *lockstep.Outbox) error {
+func (c *Cluster) finish(out *lockstep.Outbox) error {
 	out.Advance(trace.Time(time.Since(c.began)))
-	err := c.hands.look(out)
+	err := c.hands.report(out)
 	c.Collect(out)
 	for i, v := range c.servers {
 		lines, count := v.Log.Since(c.marks[i])

@@ -56,7 +56,7 @@ func (d *deployment) stop() {
 	if d.driver.Stop != nil {
 		d.driver.Stop()
 	}
-	d.reports.take()
+	d.reports.drain()
 }
 
 // steady starts the nodes that are due and waits until the given nodes are ready.
@@ -83,7 +83,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	if err == nil && d.driver.Quiesce != nil && (!d.settling || d.system.Datagrams) {
 		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiesce(ctx, s) })
 	}
-	return errors.Join(err, d.look(out))
+	return errors.Join(err, d.finish(out))
 }
 
 // perform performs a client request, a wait or a fault.

@@ -59,9 +59,9 @@ func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	return nil
 }
 
-// look reports what was sent and lost since the last call. The arrival order across links is random, so that it reports
+// report reports what was sent and lost since the last call. The arrival order across links is random, so that it reports
 // packets in the order of nodes.
-func (h *hands) look(out *lockstep.Outbox) error {
+func (h *hands) report(out *lockstep.Outbox) error {
 	came, lost, err := h.network.Sent()
 	slices.SortStableFunc(came,
 		func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })

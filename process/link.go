@@ -302,7 +302,7 @@ func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decod
 			return
 		}
 		if decoder != nil {
-			if !packets.take(c.bytes, c.came) {
+			if !packets.feed(c.bytes, c.came) {
 				continue
 			}
 		} else if _, err := to.Write(c.bytes); err != nil {

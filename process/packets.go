@@ -270,8 +270,8 @@ type sieve struct {
 // maxPacket bounds the size of an incomplete packet.
 const maxPacket = 16 << 20
 
-// take appends input, and carries the packets that are now complete. It reports false at the end of the connection.
-func (s *sieve) take(data []byte, came time.Time) bool {
+// feed appends input, and carries the packets that are now complete. It reports false at the end of the connection.
+func (s *sieve) feed(data []byte, came time.Time) bool {
 	s.rest = append(s.rest, data...)
 	done := 0
 	for done < len(s.rest) {

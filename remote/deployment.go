@@ -353,7 +353,7 @@ func (d *deployment) awaitDone(ctx context.Context, i int, number uint32, out *l
 		if err != nil {
 			return d.inconclusive(ctx, i, err)
 		}
-		done, err := d.take(i, r, number, out)
+		done, err := d.apply(i, r, number, out)
 		if err != nil {
 			return d.inconclusive(ctx, i, err)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// take processes a report and reports whether the node has completed an order.
-func (d *deployment) take(i int, r *wire.Report, number uint32, out *lockstep.Outbox) (done bool, err error) {
+// apply processes a report and reports whether the node has completed an order.
+func (d *deployment) apply(i int, r *wire.Report, number uint32, out *lockstep.Outbox) (done bool, err error) {
 	if st := d.system.Stats; st != nil {
 		st.Reports.Add(1)
 	}

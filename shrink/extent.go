@@ -47,8 +47,8 @@ type meter struct {
 
 func newMeter(nodes int) *meter { return &meter{cut: trace.NewLinks(nodes)} }
 
-// take adds a step.
-func (m *meter) take(s *lockstep.Step) {
+// add adds a step.
+func (m *meter) add(s *lockstep.Step) {
 	m.steps++
 	switch s.Kind {
 	case trace.Request:
@@ -91,7 +91,7 @@ func extentOf(t *trace.Trace) extent {
 	m := newMeter(t.Header.Nodes)
 	for i := range t.Records {
 		if r := &t.Records[i]; r.Step.Kind != trace.Start && !r.Settle {
-			m.take(&r.Step)
+			m.add(&r.Step)
 			m.time = r.Now
 		}
 	}
@@ -102,7 +102,7 @@ func extentOf(t *trace.Trace) extent {
 func (a script) extent() extent {
 	m := newMeter(trace.MaxNodes)
 	for i := a.head(); i < len(a); i++ {
-		m.take(&a[i].Step)
+		m.add(&a[i].Step)
 	}
 	return m.extent
 }
@@ -111,10 +111,10 @@ func (a script) extent() extent {
 func (t *timetabler) extent() extent {
 	m := newMeter(trace.MaxNodes)
 	for _, k := range t.took {
-		m.take(&t.acts[k].Step)
+		m.add(&t.acts[k].Step)
 	}
 	for i := range t.given {
-		m.take(&t.given[i].Step)
+		m.add(&t.given[i].Step)
 	}
 	m.steps, m.time = t.taken, t.now
 	return m.extent

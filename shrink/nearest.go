@@ -81,7 +81,7 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 	var best *Passing
 	least := 0
 	for _, p := range elements(t, now.head()) {
-		if s.over() || best != nil && p.rank != fault && p.rank != request {
+		if s.exhausted() || best != nil && p.rank != fault && p.rank != request {
 			break
 		}
 		c, ok := variant(p)

@@ -75,7 +75,7 @@ func lastEvent(t *trace.Trace) int {
 func (s *shrinker) prefix(now script, guess int) script {
 	passes := now.head() - 1 // number of actions known to be too few
 	try := func(n int) bool {
-		if n <= passes || n >= len(now) || s.over() {
+		if n <= passes || n >= len(now) || s.exhausted() {
 			return false
 		}
 		next := slices.Clone(now[:n])
@@ -92,7 +92,7 @@ func (s *shrinker) prefix(now script, guess int) script {
 	if !try(len(now) - 1) {
 		return now
 	}
-	for passes+1 < len(now) && !s.over() {
+	for passes+1 < len(now) && !s.exhausted() {
 		if half := passes + (len(now)-passes)/2; !try(half) {
 			passes = half
 		}
@@ -186,7 +186,7 @@ func (s *shrinker) fewer(now script) script { return s.shorter(now, 1) }
 // shorter removes intervals of at least this number of actions.
 func (s *shrinker) shorter(now script, least int) script {
 	for size := len(now) / 2; size >= max(least, 1); size /= 2 {
-		for at := now.head(); at+size <= len(now) && !s.over(); {
+		for at := now.head(); at+size <= len(now) && !s.exhausted(); {
 			if next, ok := s.without(now, at, size); ok {
 				now = next
 				s.keep(now)
@@ -202,7 +202,7 @@ func (s *shrinker) shorter(now script, least int) script {
 func (s *shrinker) simpler(now script) script {
 	for i := 0; i < len(now); i++ {
 		for j := 0; i < len(now) && j < len(now[i].Draws); j++ {
-			for ok := !s.over(); ok && i < len(now) && j < len(now[i].Draws); {
+			for ok := !s.exhausted(); ok && i < len(now) && j < len(now[i].Draws); {
 				now, ok = s.lowered(now, i, j)
 			}
 		}
@@ -226,7 +226,7 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 		return next, true
 	}
 	for v := range lower(draws[draw].N) {
-		if s.over() {
+		if s.exhausted() {
 			return now, false
 		}
 		if next, ok := try(with(draws, draw, v)); ok {

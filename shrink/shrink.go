@@ -272,9 +272,9 @@ func (s *shrinker) notRepeated(what string) error {
 	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }
 
-// over reports whether no more runs are allowed. Loops over many candidates call it before creating one: a candidate
+// exhausted reports whether no more runs are allowed. Loops over many candidates call it before creating one: a candidate
 // may be long, and a bubble collects no garbage before the next run.
-func (s *shrinker) over() bool {
+func (s *shrinker) exhausted() bool {
 	if s.left > 0 && s.err == nil && s.ctx.Err() == nil {
 		return false
 	}
@@ -296,7 +296,7 @@ func (s *shrinker) violates(c candidate) bool {
 		if failed >= need || failed+of-done < need {
 			return failed >= need
 		}
-		if s.over() {
+		if s.exhausted() {
 			return false
 		}
 		s.left--

@@ -187,11 +187,11 @@ func (o *orderer) explain() bool {
 		part := o.part[n.op]
 		before := o.states[part]
 		o.states[part] = n.state
-		o.take(n, 1)
+		o.apply(n, 1)
 		if o.explain() {
 			return true
 		}
-		o.take(n, -1)
+		o.apply(n, -1)
 		o.states[part] = before
 		if o.reads(o.ops[n.op].Input) {
 			return false // a later position would not help
@@ -261,8 +261,8 @@ func (o *orderer) timely(loose int) bool {
 	return o.taken[client] == o.after[loose]
 }
 
-// take puts an operation into the order, or takes it out again.
-func (o *orderer) take(c candidate, by int) {
+// apply puts an operation into the order, or takes it out again.
+func (o *orderer) apply(c candidate, by int) {
 	if c.loose >= 0 {
 		o.used[c.loose] = by > 0
 		return

@@ -93,9 +93,9 @@ func (a *agenda) reset() {
 	a.peak = 0
 }
 
-// look applies the changes since the strategy chose: its own step, then the steps of a scenario, each with the messages
+// observe applies the changes since the strategy chose: its own step, then the steps of a scenario, each with the messages
 // it sent.
-func (a *agenda) look(turn *lockstep.Turn) {
+func (a *agenda) observe(turn *lockstep.Turn) {
 	between, before := turn.Between()
 	sent := func(i int) int { // the number of messages sent before the i-th of those steps
 		if i < len(between) {
@@ -399,7 +399,7 @@ func (h horizon) passed(turn *lockstep.Turn) bool { return h > 0 && turn.Steps()
 
 // advance executes the open event with the largest key, or drains the run after its horizon.
 func (a *agenda) advance(turn *lockstep.Turn, h horizon, next *lockstep.Step) bool {
-	a.look(turn)
+	a.observe(turn)
 	if h.passed(turn) {
 		return turn.Steps() < drainage*int(h) && a.drain(turn, next)
 	}

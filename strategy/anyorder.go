@@ -17,7 +17,7 @@ type anyOrder struct {
 
 func (a *anyOrder) reset() { a.used = [actionEnd]int{} }
 
-func (a *anyOrder) look(*lockstep.Turn) {}
+func (a *anyOrder) observe(*lockstep.Turn) {}
 
 // choices lists the choices that are possible now.
 func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
@@ -51,8 +51,8 @@ func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
 	return list
 }
 
-// take carries out a choice.
-func (a *anyOrder) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
+// perform carries out a choice.
+func (a *anyOrder) perform(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	a.used[c.act]++
 	return c.step(turn, next)
 }

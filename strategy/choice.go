@@ -37,12 +37,12 @@ type menu interface {
 	// reset begins a new run.
 	reset()
 	// look applies the changes of the last step.
-	look(turn *lockstep.Turn)
+	observe(turn *lockstep.Turn)
 	// choices appends all choices that are possible now to the list. The order depends on the run alone: first the
 	// choices that advance the system, then the faults.
 	choices(turn *lockstep.Turn, list []choice) []choice
 	// take carries out a choice. It reports false for a choice that is no step of the engine.
-	take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool
+	perform(turn *lockstep.Turn, c choice, next *lockstep.Step) bool
 	// left returns how often an action may still be taken, and whether it is bounded.
 	left(act action) (int, bool)
 	// hash returns a hash of the menu's state beyond the states of the nodes.

@@ -179,7 +179,7 @@ func (d *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	}
 	d.now = max(d.now, instantOf(turn.Now()))
 	d.measure(turn)
-	d.look(turn)
+	d.observe(turn)
 	for n := range d.armed.All() { // a node may have rearmed its timer
 		d.events[d.timers[n]].key = ^uint64(instantOf(turn.TimerAt(n)))
 	}

@@ -177,7 +177,7 @@ func (s *shadow) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.Steps > 0 && turn.Steps() >= s.Steps {
 		return false
 	}
-	s.look(turn)
+	s.observe(turn)
 	for {
 		s.list = s.choices(turn, s.list[:0])
 		c, ok := s.draw()
@@ -191,7 +191,7 @@ func (s *shadow) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		if s.note != nil {
 			s.note(c)
 		}
-		if s.take(turn, c, next) {
+		if s.perform(turn, c, next) {
 			return true
 		}
 	}

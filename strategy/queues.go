@@ -53,8 +53,8 @@ func (q *queues) reset() {
 	q.used, q.seen, q.count, q.doubled = q.used[:0], 0, 0, -1
 }
 
-// look puts new messages on the network.
-func (q *queues) look(turn *lockstep.Turn) {
+// observe puts new messages on the network.
+func (q *queues) observe(turn *lockstep.Turn) {
 	for _, m := range turn.Messages()[q.seen:] {
 		if turn.IsInFlight(m.ID) {
 			q.push(m)
@@ -165,8 +165,8 @@ func (q *queues) possible(link *queue, act action) bool {
 // linkOf returns the link of a choice, or an arbitrary link if the choice has none.
 func (q *queues) linkOf(c choice) *queue { return &q.links[max(c.link-1, 0)] }
 
-// take carries out a choice.
-func (q *queues) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
+// perform carries out a choice.
+func (q *queues) perform(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	q.budget.used[c.act]++
 	link := q.linkOf(c)
 	switch c.act {

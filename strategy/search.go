@@ -58,7 +58,7 @@ func (s *search) Reset(start *lockstep.Start) {
 
 // Next chooses the next step.
 func (s *search) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	s.look(turn)
+	s.observe(turn)
 	for {
 		if s.at < len(s.stack) && s.idled < s.stack[s.at].idled || s.at == len(s.stack) && !s.extend(turn) {
 			s.idled++
@@ -67,7 +67,7 @@ func (s *search) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		c := s.stack[s.at].choice()
 		s.at++
 		s.idled = 0
-		if s.take(turn, c, next) {
+		if s.perform(turn, c, next) {
 			return true
 		}
 	}

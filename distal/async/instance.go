@@ -185,7 +185,7 @@ func (in *Instance) Put(ids ...int) error {
 
 func (in *Instance) put(ids []int) (touched uint64, err error) {
 	for _, id := range ids {
-		f, err := in.take(id)
+		f, err := in.remove(id)
 		if err != nil {
 			return 0, err
 		}
@@ -247,11 +247,11 @@ func (in *Instance) Duplicate(id int) (int, error) {
 
 // Drop loses a message.
 func (in *Instance) Drop(id int) error {
-	_, err := in.take(id)
+	_, err := in.remove(id)
 	return err
 }
 
-func (in *Instance) take(id int) (Flight, error) {
+func (in *Instance) remove(id int) (Flight, error) {
 	for i, f := range in.flight {
 		if f.ID == id {
 			in.flight = append(in.flight[:i:i], in.flight[i+1:]...)

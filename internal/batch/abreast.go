@@ -151,7 +151,7 @@ func (a *abreast) work(p *Program) {
 		} else if took > longest {
 			size = max(1, size/2)
 		}
-		a.take(made)
+		a.accept(made)
 	}
 }
 
@@ -166,7 +166,7 @@ func (a *abreast) again(ask Ask, why error) *Program {
 		}
 	}
 	if err != nil {
-		a.take(
+		a.accept(
 			&Made{
 				Ask: ask,
 				Error: fmt.Sprintf("in runs %d to %d: %v; there is no other process to make them: %v", ask.First,
@@ -179,7 +179,7 @@ func (a *abreast) again(ask Ask, why error) *Program {
 		one := Ask{First: run, End: run + 1, Found: ask.Found}
 		made, err := p.Make(one)
 		if err != nil {
-			a.take(
+			a.accept(
 				&Made{
 					Ask: one,
 					Error: fmt.Sprintf("in run %d: %v; before, in runs %d to %d: %v", run, err, ask.First, ask.End-1,
@@ -188,7 +188,7 @@ func (a *abreast) again(ask Ask, why error) *Program {
 			)
 			return nil
 		}
-		a.take(made)
+		a.accept(made)
 	}
 	return p
 }
@@ -207,8 +207,8 @@ func (a *abreast) ask(size int) (Ask, bool) {
 	return ask, true
 }
 
-// take accepts the result of a batch, and adds the results up to the first gap.
-func (a *abreast) take(made *Made) {
+// accept accepts the result of a batch, and adds the results up to the first gap.
+func (a *abreast) accept(made *Made) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if made.Error != "" && a.ctx.Err() != nil { // the campaign ended its program

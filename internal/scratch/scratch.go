@@ -40,7 +40,7 @@ func New(root, name string) (*Dir, error) {
 			return nil, err
 		}
 		var f *Dir
-		if f, wrong = take(path); f != nil {
+		if f, wrong = lock(path); f != nil {
 			return f, nil
 		}
 	}
@@ -55,14 +55,14 @@ func sweep(root string) {
 	// The only possible error is an invalid pattern, and this one is valid.
 	entries, _ := filepath.Glob(filepath.Join(root, begins+"*"))
 	for _, path := range entries {
-		if f, _ := take(path); f != nil {
+		if f, _ := lock(path); f != nil {
 			_ = f.Remove()
 		}
 	}
 }
 
-// take locks a directory, unless another process has locked or removed it.
-func take(path string) (*Dir, error) {
+// lock locks a directory, unless another process has locked or removed it.
+func lock(path string) (*Dir, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (c *Clocks) Set(out *lockstep.Outbox) {
 
 func (c *Clocks) set(out *lockstep.Outbox) {
 	if c.changed {
-		c.look()
+		c.observe()
 	}
 	now := out.Now()
 	next := now + 1
@@ -97,8 +97,8 @@ func (c *Clocks) setTimers(out *lockstep.Outbox) {
 	}
 }
 
-// look looks which nodes have a clock.
-func (c *Clocks) look() {
+// observe looks which nodes have a clock.
+func (c *Clocks) observe() {
 	c.changed, c.ticking = false, 0
 	for i := range c.at[1:] {
 		if n := lockstep.Node(i + 1); c.timers.Ticking(n) {

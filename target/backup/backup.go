@@ -128,7 +128,7 @@ func (n *node) Request(c *sim.Context[message], id int32, _ string) {
 	op, _ := clients.Given(id)
 	clients.Offer(op)
 	if n.self == 1 {
-		n.take(c, *op)
+		n.add(c, *op)
 	} else {
 		c.Send(1, message{kind: "Ask", op: *op})
 	}
@@ -138,7 +138,7 @@ func (n *node) Request(c *sim.Context[message], id int32, _ string) {
 func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	switch m.kind {
 	case "Ask":
-		n.take(c, m.op)
+		n.add(c, m.op)
 	case "Copy":
 		if known := int(n.log.Last() + 1 - m.from); known >= 0 && known < len(m.log) { // there is no gap
 			n.log.Append(m.log[known:]...)
@@ -151,8 +151,8 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	}
 }
 
-// take adds an operation to the primary's log, unless it is already there.
-func (n *node) take(c *sim.Context[message], op kv.Op) {
+// add adds an operation to the primary's log, unless it is already there.
+func (n *node) add(c *sim.Context[message], op kv.Op) {
 	if slices.Contains(n.log.Entries(1, n.log.Last()), op) {
 		return
 	}

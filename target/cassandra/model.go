@@ -102,7 +102,7 @@ func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) err
 		r.deliver(m.From, m.To, r.bodies[m.Body], out)
 	case trace.Wait:
 		if out.Settling() && out.InFlight() == 0 && !r.reported {
-			r.look(out)
+			r.observe(out)
 		}
 	}
 	if r.busy && out.InFlight() == 0 {
@@ -229,7 +229,7 @@ func (r *ring) end(out *lockstep.Outbox, answered, yes bool) {
 	r.offer(out)
 }
 
-func (r *ring) look(out *lockstep.Outbox) {
+func (r *ring) observe(out *lockstep.Outbox) {
 	all := replica{}
 	for _, has := range r.replicas {
 		all.write(has.data, has.times)

@@ -95,8 +95,8 @@ type tool struct {
 	counts [5]int // as meanNames
 }
 
-// over reports whether the run has its rounds.
-func (t *tool) over() bool { return t.counts[0] >= publishedRounds }
+// done reports whether the run has its rounds.
+func (t *tool) done() bool { return t.counts[0] >= publishedRounds }
 
 // dropped reports whether the tool drops a message of a server.
 func (t *tool) dropped(round int, n lockstep.Node) bool {
@@ -165,7 +165,7 @@ func (t *tool) exchange(l letter) (answers []letter) {
 // attempt makes an attempt at a transaction, whose commit needs so many acknowledgments. It reports whether the client
 // has its answer, or the run is over.
 func (t *tool) attempt(transaction int32, acknowledgments int) bool {
-	for !t.over() {
+	for !t.done() {
 		t.ballot++
 		promises := t.exchange(letter{round: prepared, ballot: t.ballot})
 		if len(promises) < majority {

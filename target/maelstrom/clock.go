@@ -72,8 +72,8 @@ func (c *clock) close() {
 	}
 }
 
-// look finds out whether a program that waits for input has taken the clock.
-func (c *clock) look() error {
+// probe finds out whether a program that waits for input has taken the clock.
+func (c *clock) probe() error {
 	if c.times == nil || c.taken {
 		return nil
 	}

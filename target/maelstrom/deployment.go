@@ -102,7 +102,7 @@ func (d *deployment) welcome(i int, out *lockstep.Outbox) error {
 	if err := d.ask(i, map[string]any{"type": "init", "node_id": nodeName(i), "node_ids": ids}, out); err != nil {
 		return err
 	}
-	if err := d.nodes[i].clock.look(); err != nil {
+	if err := d.nodes[i].clock.probe(); err != nil {
 		return d.inconclusive(i, err)
 	}
 	if d.work.topology {

@@ -50,7 +50,7 @@ func (s *clients) perform(n *bubble.Node, to door, task int) {
 	defer cancel()
 	switch task {
 	case read:
-		if list := take(ctx, to.conn, s.cluster.Replicas); n.Alive() && len(list) > 0 {
+		if list := receive(ctx, to.conn, s.cluster.Replicas); n.Alive() && len(list) > 0 {
 			n.Emit(EventRead, list)
 		}
 	case stepDown:
@@ -346,8 +346,8 @@ func is(err error, code jetstream.ErrorCode) bool {
 	return errors.As(err, &wrong) && wrong.ErrorCode == code
 }
 
-// take takes messages through the consumer and acknowledges them. It creates the consumer if there is none.
-func take(ctx context.Context, conn *natsgo.Conn, replicas int) (list Messages) {
+// receive takes messages through the consumer and acknowledges them. It creates the consumer if there is none.
+func receive(ctx context.Context, conn *natsgo.Conn, replicas int) (list Messages) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil

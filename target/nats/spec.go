@@ -234,12 +234,12 @@ type calmReplicas struct {
 
 // event records an event.
 func (c *calmReplicas) event(run *lockstep.Run, e *lockstep.Event) {
-	c.take(run.Now(), run.Settling(), e)
+	c.observe(run.Now(), run.Settling(), e)
 }
 
-// take does that. A pause may outlast the stage of faults, and clients may write to the end: a replica reported
+// observe does that. A pause may outlast the stage of faults, and clients may write to the end: a replica reported
 // earlier need not have later acknowledged messages.
-func (c *calmReplicas) take(now trace.Time, settling bool, e *lockstep.Event) {
+func (c *calmReplicas) observe(now trace.Time, settling bool, e *lockstep.Event) {
 	if settling && (c.began < 0 || e.Type == bubble.Thawed) {
 		c.began, c.conclusive, c.without = now, 0, 0
 	}

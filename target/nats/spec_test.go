@@ -113,7 +113,7 @@ func TestCalmReplicas(t *testing.T) {
 	} {
 		q := calmReplicas{began: -1}
 		for _, e := range c.events {
-			q.take(trace.Time(time.Duration(e.seconds)*time.Second), e.settling, &e.Event)
+			q.observe(trace.Time(time.Duration(e.seconds)*time.Second), e.settling, &e.Event)
 		}
 		if q.conclusive != c.conclusive {
 			t.Errorf("%s: replicas of %v count, want %v", name, q.conclusive, c.conclusive)
@@ -139,9 +139,9 @@ func TestStreamIsGone(t *testing.T) {
 		"one was not noticed": {100, []lockstep.Event{none(1), none(3)}, false},
 	} {
 		q := calmReplicas{began: -1}
-		q.take(trace.Time(time.Duration(c.began)*time.Second), true, &lockstep.Event{})
+		q.observe(trace.Time(time.Duration(c.began)*time.Second), true, &lockstep.Event{})
 		for i := range c.events {
-			q.take(trace.Time(time.Duration(230+i)*time.Second), true, &c.events[i])
+			q.observe(trace.Time(time.Duration(230+i)*time.Second), true, &c.events[i])
 		}
 		if gone := trace.AllNodes(3) == q.without; gone != c.gone {
 			t.Errorf("%s: servers %v have no stream, gone: %t", name, q.without, gone)

@@ -321,7 +321,7 @@ func (d *deployment) await(ctx context.Context, out *lockstep.Outbox) error {
 	for taken := 0; taken <= mostWait; taken++ {
 		select {
 		case r := <-d.server.inbox:
-			if err := d.take(ctx, r, out); err != nil {
+			if err := d.apply(ctx, r, out); err != nil {
 				return err
 			}
 			silence.Reset(d.system.silence())
@@ -334,8 +334,8 @@ func (d *deployment) await(ctx context.Context, out *lockstep.Outbox) error {
 	return &lockstep.Inconclusive{Reason: fmt.Sprintf("the replicas were not quiescent after %d reports", mostWait)}
 }
 
-// take passes a report to the engine.
-func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) error {
+// apply passes a report to the engine.
+func (d *deployment) apply(ctx context.Context, r report, out *lockstep.Outbox) error {
 	node := lockstep.Node(r.node + 1)
 	if m := r.message; m != nil {
 		to := d.server.index(m.To)

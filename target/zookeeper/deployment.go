@@ -141,7 +141,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockst
 	if err := d.reseat(ctx, agreed, out); err != nil {
 		return err
 	}
-	if !d.over(out) {
+	if !d.ended(out) {
 		if err := process.Sleep(ctx, pace); err != nil {
 			return err
 		}
@@ -153,9 +153,9 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockst
 	return nil
 }
 
-// over reports whether the step need not wait. As in the paper, a step in which servers start ends when they serve, and
+// ended reports whether the step need not wait. As in the paper, a step in which servers start ends when they serve, and
 // an empty step consists of that alone. A run is over when all servers have reported the same data twice.
-func (d *deployment) over(out *lockstep.Outbox) bool {
+func (d *deployment) ended(out *lockstep.Outbox) bool {
 	switch {
 	case d.options.free() && !out.Settling():
 		return false

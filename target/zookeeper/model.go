@@ -265,7 +265,7 @@ func (e *ensemble) pass(out *lockstep.Outbox) {
 		e.elect(out)
 	}
 	if out.Settling() {
-		e.look(out)
+		e.finalReads(out)
 		return
 	}
 	e.waits++
@@ -391,8 +391,8 @@ func (e *ensemble) request(n lockstep.Node, a Act, id int, out *lockstep.Outbox)
 	h.answer(2*id+1, "done")
 }
 
-// look performs the final reads.
-func (e *ensemble) look(out *lockstep.Outbox) {
+// finalReads performs the final reads.
+func (e *ensemble) finalReads(out *lockstep.Outbox) {
 	if e.reported {
 		return
 	}

@@ -191,7 +191,7 @@ func (m *merger) reduce(boxes []*spill.Tape, p part, r *reduced) error {
 		if next.parent == none {
 			break
 		}
-		if err := next.advance(m.take(next.records, limit, p), m.n); err != nil {
+		if err := next.advance(m.insertUpTo(next.records, limit, p), m.n); err != nil {
 			return err
 		}
 	}
@@ -214,8 +214,8 @@ func (m *merger) next() (first *head, limit uint64) {
 	return first, limit
 }
 
-// take inserts the records of a part up to a parent, and returns the rest.
-func (m *merger) take(records []uint32, limit uint64, p part) (rest []uint32) {
+// insertUpTo inserts the records of a part up to a parent, and returns the rest.
+func (m *merger) insertUpTo(records []uint32, limit uint64, p part) (rest []uint32) {
 	for width := m.n + originWords; len(records) > 0; records = records[width:] {
 		if limit != none && parentOf(records, m.n) >= limit {
 			break

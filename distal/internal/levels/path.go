@@ -57,12 +57,12 @@ func (s *search) along(way [][]uint32, steps []Step) []Step {
 	state := way[0]
 	for round, like := range steps {
 		from := way[round]
-		wrong, acted := s.look(round, from, like)
+		wrong, acted := s.inspect(round, from, like)
 		var found *Step
 		s.successors(round, state, func(step Step) bool {
 			end := slices.Clone(step.State)
 			s.canon(end)
-			problem, active := s.look(round, state, step)
+			problem, active := s.inspect(round, state, step)
 			if slices.Equal(end, way[round+1]) && active == acted && (problem != 0) == (wrong != 0) {
 				step.Begin = slices.Clone(step.Begin)
 				found = &step
@@ -78,8 +78,8 @@ func (s *search) along(way [][]uint32, steps []Step) []Step {
 	return out
 }
 
-// look says what is wrong with a step, and whether some node acts in it.
-func (s *search) look(round int, state []uint32, step Step) (problem int, acted bool) {
+// inspect says what is wrong with a step, and whether some node acts in it.
+func (s *search) inspect(round int, state []uint32, step Step) (problem int, acted bool) {
 	note := func(p int) {
 		if problem == 0 {
 			problem = p

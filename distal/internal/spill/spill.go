@@ -113,8 +113,8 @@ func (s *Store) Disk() int64 {
 // pageBytes is the size of a page.
 func (s *Store) pageBytes() int64 { return int64(s.page) * 4 }
 
-// take gives out an empty page. No caller waits while a new one is made.
-func (s *Store) take() []uint32 {
+// empty gives out an empty page. No caller waits while a new one is made.
+func (s *Store) empty() []uint32 {
 	if p := s.again(); p != nil {
 		return p[:0]
 	}

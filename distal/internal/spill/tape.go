@@ -36,7 +36,7 @@ func (t *Tape) Append(records []uint32) error {
 	t.count += int64(len(records) / t.width)
 	for len(records) > 0 {
 		if len(t.pages) == 0 || t.pages[len(t.pages)-1].size == t.full {
-			t.pages = append(t.pages, page{words: t.store.take()})
+			t.pages = append(t.pages, page{words: t.store.empty()})
 		}
 		last := &t.pages[len(t.pages)-1]
 		n := min(len(records), t.full-last.size)
@@ -65,7 +65,7 @@ func (t *Tape) Turn(full []uint32) (empty []uint32, err error) {
 	if err := t.put(full); err != nil {
 		return nil, err
 	}
-	return t.store.take(), nil
+	return t.store.empty(), nil
 }
 
 // End takes the last page.

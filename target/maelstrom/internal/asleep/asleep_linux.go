@@ -18,20 +18,20 @@ const Known = true
 // finds empty was empty while all threads slept, if no other process fills it.
 func (w *Watcher) Asleep(between func() bool) bool {
 	var ok bool
-	if w.first, ok = w.look(w.first[:0]); !ok {
+	if w.first, ok = w.sample(w.first[:0]); !ok {
 		return false
 	}
 	if between != nil && !between() {
 		return false
 	}
-	if w.last, ok = w.look(w.last[:0]); !ok {
+	if w.last, ok = w.sample(w.last[:0]); !ok {
 		return false
 	}
 	return slices.Equal(w.first, w.last)
 }
 
-// look records all threads of the process and of its children, as long as they sleep.
-func (w *Watcher) look(into []thread) ([]thread, bool) {
+// sample records all threads of the process and of its children, as long as they sleep.
+func (w *Watcher) sample(into []thread) ([]thread, bool) {
 	processes := []int{w.pid}
 	for len(processes) > 0 {
 		pid := processes[0]
