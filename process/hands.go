@@ -59,8 +59,8 @@ func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	return nil
 }
 
-// report reports what was sent and lost since the last call. The arrival order across links is random, so that it reports
-// packets in the order of nodes.
+// report reports what was sent and lost since the last call. The arrival order across links is random, so that it
+// reports packets in the order of nodes.
 func (h *hands) report(out *lockstep.Outbox) error {
 	came, lost, err := h.network.Sent()
 	slices.SortStableFunc(came,

@@ -272,8 +272,8 @@ func (s *shrinker) notRepeated(what string) error {
 	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }
 
-// exhausted reports whether no more runs are allowed. Loops over many candidates call it before creating one: a candidate
-// may be long, and a bubble collects no garbage before the next run.
+// exhausted reports whether no more runs are allowed. Loops over many candidates call it before creating one: a
+// candidate may be long, and a bubble collects no garbage before the next run.
 func (s *shrinker) exhausted() bool {
 	if s.left > 0 && s.err == nil && s.ctx.Err() == nil {
 		return false

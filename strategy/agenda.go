@@ -93,8 +93,8 @@ func (a *agenda) reset() {
 	a.peak = 0
 }
 
-// observe applies the changes since the strategy chose: its own step, then the steps of a scenario, each with the messages
-// it sent.
+// observe applies the changes since the strategy chose: its own step, then the steps of a scenario, each with the
+// messages it sent.
 func (a *agenda) observe(turn *lockstep.Turn) {
 	between, before := turn.Between()
 	sent := func(i int) int { // the number of messages sent before the i-th of those steps

@@ -80,7 +80,7 @@ func (p *pipeline) first() {
 
 // advance passes on the available responses, in order. The caller has the lock.
 func (p *pipeline) advance() {
-	if p.stuck || len(p.underway) == 0 || p.closed() {
+	if p.stuck || len(p.underway) == 0 || p.disconnected() {
 		return
 	}
 	f := p.underway[0]
@@ -96,8 +96,8 @@ func (p *pipeline) advance() {
 	}
 }
 
-// closed reports whether the transport was closed.
-func (p *pipeline) closed() bool {
+// disconnected reports whether the transport was closed.
+func (p *pipeline) disconnected() bool {
 	select {
 	case <-p.transport.calls.Closed():
 		return true

@@ -153,8 +153,8 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockst
 	return nil
 }
 
-// ended reports whether the step need not wait. As in the paper, a step in which servers start ends when they serve, and
-// an empty step consists of that alone. A run is over when all servers have reported the same data twice.
+// ended reports whether the step need not wait. As in the paper, a step in which servers start ends when they serve,
+// and an empty step consists of that alone. A run is over when all servers have reported the same data twice.
 func (d *deployment) ended(out *lockstep.Outbox) bool {
 	switch {
 	case d.options.free() && !out.Settling():
