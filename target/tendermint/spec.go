@@ -48,8 +48,8 @@ const (
 	// connections are restored.
 	Liveness
 	// EvidenceIncluded applies when a correct validator received two votes of one validator for one step, at its
-	// current height. It must then complete two heights for each validator without a crash. One of its blocks must
-	// have evidence against the Byzantine validator.
+	// current height, and acknowledged a later one at that height. It must then complete two heights for each validator
+	// without a crash. One of its blocks must have evidence against the Byzantine validator.
 	EvidenceIncluded
 
 	properties = iota
@@ -136,6 +136,8 @@ type monitor struct {
 	is       []Step          // the current step of each validator
 	began    []int64         // heights at the beginning of the settling stage
 	since    trace.Time      // the time of that beginning
+	heard    map[gotten]bool // votes that were delivered, whatever the height of their receiver
+	pairs    map[double]map[gotten]bool
 	doubles  map[double]bool // expected as evidence in a block
 	proven   map[[2]int64]bool
 
@@ -152,7 +154,9 @@ type gotten struct {
 	to lockstep.Node
 }
 
-// double is a pair of votes that a validator received.
+// double is a pair of votes that a validator received. It may read them late, while it waits for its disk, and votes of
+// a height that it has left are ignored. It has read them in time if it acknowledges, for their height, a vote that was
+// delivered after them: it reads in order. Until then the pair has a list of these votes.
 type double struct {
 	by, seen lockstep.Node
 	height   int64
@@ -175,6 +179,8 @@ func (m *monitor) Reset() {
 		rounds:   map[int64]int32{},
 		proposed: map[int64]map[string]bool{},
 		decided:  map[int64]map[lockstep.Node]*Commit{},
+		heard:    map[gotten]bool{},
+		pairs:    map[double]map[gotten]bool{},
 		doubles:  map[double]bool{},
 		proven:   map[[2]int64]bool{},
 		height:   make([]int64, m.nodes+1),
@@ -188,6 +194,11 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 		m.began, m.since = append([]int64{}, m.height...), run.Now()
 	}
 	m.found = nil
+	if s := run.Last(); s.Kind == trace.Deliver { // before what the receiver sends in this step
+		if msg, ok := run.Body(s.Msg).(*Message); ok && msg.IsVote() {
+			m.follows(msg, run.Message(s.Msg).To)
+		}
+	}
 	m.read(run)
 	missed := false
 	for i := range run.Events() {
@@ -205,6 +216,11 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 				delete(m.doubles, d)
 			}
 		}
+		for d := range m.pairs { //lockstep:unordered independent
+			if d.seen == s.Node {
+				delete(m.pairs, d)
+			}
+		}
 	}
 	return m.found
 }
@@ -212,8 +228,12 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 // read processes the messages of the step.
 func (m *monitor) read(run *lockstep.Run) {
 	for i := range run.Sent() {
-		if msg, ok := run.Body(run.Sent()[i].ID).(*Message); ok && msg.IsVote() {
+		switch msg, ok := run.Body(run.Sent()[i].ID).(*Message); {
+		case !ok:
+		case msg.IsVote():
 			m.enter(m.sent, msg.at(), msg.Block, msg.By)
+		case msg.Kind == HasVote:
+			m.acknowledges(run, run.Sent()[i].From, msg)
 		}
 	}
 	s := run.Last()
@@ -241,18 +261,48 @@ func (m *monitor) enter(ballots map[at]ballot, a at, block string, by lockstep.N
 	m.rounds[a.height] = max(m.rounds[a.height], a.round)
 }
 
-// arrives records contradicting votes of rounds that their receiver has reached: it need not keep those of later
-// ones.
+// arrives records contradicting votes of rounds that their receiver has reached: it need not keep those of later ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
 	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Byzantine().Has(to) ||
 		int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}
-	if was, ok := m.got[key]; ok && was != msg.Block && msg.By != to && run.Byzantine().Has(msg.By) {
-		m.doubles[double{msg.By, to, msg.Height}] = true
+	pair := double{msg.By, to, msg.Height}
+	if was, ok := m.got[key]; ok && was != msg.Block && msg.By != to && run.Byzantine().Has(msg.By) &&
+		m.pairs[pair] == nil {
+		m.pairs[pair] = map[gotten]bool{}
 	}
 	m.got[key] = msg.Block
+}
+
+// follows notes a vote that is delivered for the first time, after pairs of its height.
+func (m *monitor) follows(msg *Message, to lockstep.Node) {
+	key := gotten{msg.By, msg.at(), to}
+	if m.heard[key] {
+		return
+	}
+	m.heard[key] = true
+	for d, later := range m.pairs { //lockstep:unordered independent
+		if d.seen == to && d.height == msg.Height {
+			later[key] = true
+		}
+	}
+}
+
+// acknowledges expects evidence of the pairs that a validator has read before the vote that it acknowledges, at their
+// height: late precommits are acknowledged at the next one.
+func (m *monitor) acknowledges(run *lockstep.Run, n lockstep.Node, msg *Message) {
+	commits := func(e lockstep.Event) bool { _, ok := e.Value.(*Commit); return ok && e.Node == n }
+	if m.is[n].Height != msg.Height || slices.ContainsFunc(run.Events(), commits) {
+		return
+	}
+	key := gotten{msg.By, at{msg.Height, msg.Round, msg.VoteType == Precommit}, n}
+	for d, later := range m.pairs { //lockstep:unordered independent
+		if d.seen == n && later[key] {
+			m.doubles[d] = true
+		}
+	}
 }
 
 func (m *monitor) propose(height int64, block string) {
