@@ -1,3 +1,5 @@
+//go:build !v0.5
+
 // Package release is the border around one version of etcd: its methods have types of the standard library only. So
 // copies of this package, each with its own version of the server, fit the same interfaces, those of target/upgrade.
 package release

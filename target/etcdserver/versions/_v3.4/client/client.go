@@ -47,6 +47,7 @@ const (
 var (
 	Compare             = clientv3.Compare
 	CreateRevision      = clientv3.CreateRevision
+	ModRevision         = clientv3.ModRevision
 	OpDelete            = clientv3.OpDelete
 	OpGet               = clientv3.OpGet
 	OpPut               = clientv3.OpPut
