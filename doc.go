@@ -11,6 +11,9 @@
 // recorded runs (replay), make them shorter (shrink), and rewrite them as rounds (lockstepform). They store and draw
 // runs (artifact, report), and do all of this in a Go test (locksteptest).
 //
+// A run has an exploring stage, in which faults occur. A settling stage may follow, in which faults stop and delivery
+// is fair, so that liveness can be checked ([Plan.Settle]).
+//
 // A run is a pure function of plan, seed and number. The same three give the same trace, byte for byte, with any
 // number of workers. A strategy that learns from earlier runs is the exception: its runs also depend on them. A system
 // that cannot promise this says so in its [Info]. The engine then records its runs as they happen and repeats its

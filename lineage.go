@@ -25,7 +25,8 @@ func (b *BatchRunner) Learn(first int, learned []byte) {
 	b.learned[first] = learned
 }
 
-// Learned is what the runs of a lineage from first on have learned, as far as the batch runner knows.
+// Learned returns, encoded, what one lineage learned in an epoch; first is the number of the first run of that epoch.
+// It is nil if the batch runner does not know it.
 func (b *BatchRunner) Learned(first int) []byte { return b.learned[first] }
 
 // makeSeverally makes the runs of several lineages: those of one epoch concurrently, one epoch after the other.

@@ -80,7 +80,7 @@ func (o *Outbox) Forged(s *Step) (text string, body trace.ID) {
 	return o.run.forged[s.Request], o.run.bodies
 }
 
-// Retype sets the type and tag of a message that received another body.
+// Retype sets the type and tag of a message after a Replace step gave it another body.
 func (o *Outbox) Retype(id trace.ID, kind string, tag trace.Tag) {
 	r := o.run
 	m := &r.messages[id-1]

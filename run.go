@@ -138,7 +138,7 @@ func (r *Run) Info() *Info { return &r.info }
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
 
-// Guided is the number of steps so far that a scenario took instead of the strategy.
+// Guided is the number of steps that the scenario took so far.
 func (r *Run) Guided() int { return r.guided }
 
 // Now is the time.
@@ -217,8 +217,8 @@ func (r *Run) Rounds() []trace.Round {
 	return r.rounds
 }
 
-// Between lists the steps that a scenario took since the strategy chose its last one, or since the start. The
-// strategy did not see them one by one. The last of them is Last, unless there are none. Before has the number of
+// Between lists the scenario's steps since the strategy's last step, or since the start. The strategy did not see them
+// one by one. The last of them is Last, unless there are none. Before has the number of
 // messages sent before each of them.
 func (r *Run) Between() (steps []Step, before []int) { return r.between, r.before }
 

@@ -19,7 +19,8 @@ type Strategy interface {
 	New(Info) Scheduler
 }
 
-// Terms are the promises and needs of a strategy for a certain system.
+// Terms describe a strategy for one system: its guarantee, its number of runs, how it learns, and what it needs from
+// the engine.
 type Terms struct {
 	// Guarantee states the probability that one run hits a given target of the strategy's class.
 	Guarantee Guarantee
@@ -101,8 +102,8 @@ type Start struct {
 	Run int
 	// Rand is the run's own source, seeded for this run. It must not be kept.
 	Rand *rand.Rand
-	// SeedOf is the number of the run whose seed the system and the scenario get. A scheduler that returns to an
-	// earlier run sets it, so that only its choices differ.
+	// SeedOf is the number of the run from which the seeds of the system and the scenario derive. A scheduler that
+	// returns to an earlier run sets it, so that only its choices differ.
 	SeedOf int
 	// Draws are the first draws of the system when it starts. A scheduler that repeats the steps of a recording sets
 	// it.

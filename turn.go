@@ -15,16 +15,17 @@ func (r *Run) forge(id trace.ID, body string) Step {
 	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
 }
 
-// OpenRound reports that a lock-step round begins: the step chosen next belongs to it. Phases count from 1; the
-// kernel is the set of nodes that hear each other.
+// OpenRound starts a lock-step round, to which the step chosen next belongs. Phases count from 1. Only messages between
+// nodes of the kernel arrive in the round.
 func (t *Turn) OpenRound(phase int, kernel Nodes) {
 	t.opened = append(t.opened, openRound{phase, kernel})
 }
 
-// Sweep leaves the messages that are in flight now to the engine, if the strategy's terms allow that ([Terms.Sweeps])
-// and no observer needs to see every step. The engine delivers them, the oldest first. It loses those that leave the
-// kernel of the round last opened, and those for which a non-nil loses reports true. Sweep reports whether the engine
-// does that: then the scheduler chooses no step, and is asked for the next one afterwards.
+// Sweep asks the engine to deliver all messages that are in flight now without asking the scheduler for each. The
+// engine does that if the strategy's terms allow it ([Terms.Sweeps]) and no observer needs to see every step. It
+// delivers the oldest first. It loses those that leave the kernel of the round last opened, and those for which a
+// non-nil loses reports true. Sweep reports whether the engine does that: then the scheduler chooses no step, and is
+// asked for the next one afterwards.
 func (t *Turn) Sweep(loses func(*trace.Message) bool) bool {
 	if !t.sweeps || !t.calm || t.draws.on {
 		return false

@@ -1,5 +1,5 @@
 package lockstep
 
-// Version is the version of Lockstep in traces and on the command line. It is that of the next release, or in a
-// release commit that of the release.
+// Version is the version of Lockstep that traces and the command line name. Between releases it is that of the next
+// release.
 const Version = "0.1.0"

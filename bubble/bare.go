@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bare runs a [Cluster] without the engine: it queues the messages of nodes until the caller delivers them. Benchmarks
-// use it as the baseline of the engine's cost. This package warms processes up with it.
+// Bare runs a [Cluster] without the engine: the caller delivers the messages that nodes send. Benchmarks use it as the
+// baseline of the engine's cost. This package warms processes up with it.
 type Bare struct {
 	d    *deployment
 	mail []sending

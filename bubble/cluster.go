@@ -88,8 +88,9 @@ type Cluster struct {
 	Disk DiskModel
 	// Timeout is the timeout of a step, in real time; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Exact declares that runs are deterministic without the overlay. Then nothing in a node depends on the order in
-	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can refute it.
+	// Exact declares that runs are deterministic without the overlay, see the constant [Exact]. Then nothing in a node
+	// depends on the order in which its goroutines run, and no two nodes emit events at the same instant. Repetition
+	// can refute it.
 	Exact bool
 	// Process describes what the nodes share because they run in one process.
 	Process Process

@@ -2,7 +2,9 @@
 // their goroutines, channels, timers and mutexes inside a bubble of package testing/synctest.
 //
 // A program communicates through the engine in one of two ways, the Network of its [Cluster]. It uses [Messages] if its
-// transport can be replaced. It uses [Sockets] if it calls package net and is built with the overlay.
+// transport can be replaced. It uses [Sockets] if it calls package net and is built with the overlay. The overlay is a
+// set of changed files of the standard library that "lockstep go" builds in: goroutines, time, sockets and files then
+// behave deterministically.
 //
 // With Messages, the program's adapter is a Cluster whose Start brings one node up and passes messages on. [Node.Send]
 // gives the engine a message with type, tag and body. The function passed to [Node.Receive] gets the messages that the

@@ -21,8 +21,9 @@ func (h *heights) rise(limit int64) {
 	h.limit, h.changed, h.above = limit, make(chan struct{}), make(chan struct{})
 }
 
-// Rise sets the limit to the greatest height of any packet so far. From now on, higher packets wait at the head of
-// their connection. The servers therefore proceed in rounds, each of which ends with a higher packet.
+// Rise raises the limit to the greatest height of any packet so far (see [Packet]). Higher packets wait at the head of
+// their connection until it rises again. The servers therefore proceed in rounds, each of which ends with a higher
+// packet.
 func (n *Network) Rise() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

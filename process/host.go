@@ -40,7 +40,8 @@ func order(host, what string) bool {
 	return err == nil && answer == "done"
 }
 
-// Send sends a line to a control port, and returns the line of the response. It waits until the context ends.
+// Send writes one line to the control port of a server's host, and returns the line of the response. It waits until the
+// context ends.
 func Send(ctx context.Context, host, what string) (string, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
 	if err != nil {

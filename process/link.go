@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Greeting relays the handshake at the start of a connection, and may rewrite it. The side that dialed is near, and the
-// server is far. The link forwards the rest unchanged.
+// Greeting relays the handshake of a connection before the link forwards data, and may rewrite it. The side that dialed
+// is near, and the server is far. The link forwards the rest unchanged.
 type Greeting func(near, far io.ReadWriter) error
 
 // Link is a proxy. It preserves the order of what it carries, and loses only whole connections.

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Class says how a filter changes the order of a run, as in section 5.4 of the paper.
+// Class grades the power of a filter over messages, from keeping their order to forging them, as in section 5.4 of the
+// paper on Netrix.
 type Class uint8
 
 // The classes, from the weakest to the strongest.

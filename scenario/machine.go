@@ -74,7 +74,7 @@ func (s *State) MarkSuccess() *State {
 	return s
 }
 
-// MarkDead says that the state need not be reached: it is not vacuous if no run reaches it. It may be an undesired
+// MarkDead makes the state optional: a campaign that never reaches it is not vacuous for that. It may be an undesired
 // state that is no finding ([Fail] is for findings), or one of several ends.
 func (s *State) MarkDead() *State {
 	s.dead = true

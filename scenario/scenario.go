@@ -73,8 +73,7 @@ func (f *Filter) Per(key Key) *Filter {
 	return f
 }
 
-// Aside excludes the filter from the check whether a run or a part is vacuous: it only prepares the environment for
-// the scenario's subject.
+// Aside marks the filter as a preparation: it does not count when Lockstep decides whether a run or a part is vacuous.
 func (f *Filter) Aside() *Filter {
 	f.aside = true
 	return f
@@ -104,7 +103,7 @@ func (f *Filter) does() string {
 	return strings.Join(words, ", ")
 }
 
-// Piece is a reusable part of a scenario: it adds filters and machines to it.
+// Piece is a reusable group of filters and machines, which [Scenario.Use] adds to a scenario.
 type Piece func(*Scenario)
 
 // Use adds pieces to the scenario, in order.
@@ -139,8 +138,8 @@ func (s *Scenario) Without(filters ...int) *Scenario {
 // omits reports whether a filter is left out.
 func (s *Scenario) omits(f *Filter) bool { return slices.Contains(s.omit, f.number) }
 
-// Control is the scenario without its faults and its steering. It keeps only filters that remember, check or give
-// requests, and those that are Aside. Its success rate is the baseline for the other variants.
+// Control returns a copy of the scenario without the filters that cause faults or steer messages. It keeps filters that
+// remember, check or give requests, and those that are Aside. Its success rate is the baseline for the other variants.
 func (s *Scenario) Control() *Scenario {
 	var moving []int
 	for _, f := range s.filters {

@@ -8,7 +8,8 @@ type timer struct {
 	set bool
 }
 
-// SetTimeout arms the node's unnamed timer to fire after the given virtual time. It replaces an armed one.
+// SetTimeout arms the node's unnamed timer to fire after the given virtual time, in the
+// system's unit. It replaces an armed one.
 func (c *Context[M]) SetTimeout(after trace.Time) {
 	c.timer = timer{c.Now() + after, true}
 	c.arm()

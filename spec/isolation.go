@@ -5,8 +5,8 @@ import (
 	"github.com/lockstep-go/lockstep/isolation"
 )
 
-// Isolation is the spec that the clients' transactions keep an isolation level, see [isolation.Check]. The clients
-// report transactions by events of the values [Call] and [Return]. It checks them at the end of a run.
+// Isolation checks, at the end of a run, that the clients' transactions keep an isolation level, see [isolation.Check].
+// Clients report a transaction by events whose values are a [Call] and a [Return].
 type Isolation struct {
 	Level isolation.Level
 	// Txn returns the operations of a transaction with their answers, and its outcome. The output is Unanswered if the

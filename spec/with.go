@@ -2,8 +2,8 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// With is a spec that a system exercises only if one of its options is set. Without them, a campaign may leave the
-// properties unchecked.
+// With makes the properties of a spec optional unless the system has one of the given options set: without them, a
+// campaign may leave the properties unchecked.
 func With(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
 
 type conditional struct {
