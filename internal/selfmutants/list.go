@@ -16,10 +16,10 @@ func skip(name, file, function, stmt, does string) mutants.Mutant {
 
 // list is the seeded faults.
 var list = []mutants.Mutant{
-	expr(control, "budget.go", "over", "n > limit", "n > limit", "changes nothing"),
+	expr(control, "budget.go", "exceeds", "n > limit", "n > limit", "changes nothing"),
 
 	// the engine
-	expr("budget-one-more", "budget.go", "over", "limit != Unlimited && n > limit", "limit != Unlimited && n > limit+1",
+	expr("budget-one-more", "budget.go", "exceeds", "limit != Unlimited && n > limit", "limit != Unlimited && n > limit+1",
 		"a run may have one fault more than its budget"),
 	expr("byzantine-costs-crash", "budget.go", "Budget.exceeded", "f.crashed &^ f.byzantine", "f.crashed",
 		"the crash of a Byzantine node costs a crash of the budget"),
@@ -44,7 +44,7 @@ var list = []mutants.Mutant{
 		"a passing run that diverges when it is rerun goes unnoticed"),
 	expr("recheck-never", "explore.go", "campaign.doubts", "one.number%every == every-1", "false",
 		"no passing run is rerun"),
-	expr("first-finding-ends-nothing", "explore.go", "campaign.take", "c.result.Findings() > 0 && !c.KeepGoing", "false",
+	expr("first-finding-ends-nothing", "explore.go", "campaign.accept", "c.result.Findings() > 0 && !c.KeepGoing", "false",
 		"a campaign continues after its first finding"),
 	skip("inconclusive-uncounted", "merge.go", "Result.Add", "r.Inconclusive += next.Inconclusive",
 		"inconclusive runs are not added up"),
@@ -109,10 +109,10 @@ var list = []mutants.Mutant{
 		"a run is shrunk to one that violates another property"),
 	expr("one-of-five", "shrink/shrink.go", "shrinker.violates", "math.Ceil(s.options.Share * float64(of))", "1.0",
 		"one failure in all repetitions is enough for a best-effort system"),
-	skip("cuts-uncounted", "shrink/extent.go", "meter.take", "m.cuts++", "cuts are not part of the extent of a run"),
+	skip("cuts-uncounted", "shrink/extent.go", "meter.add", "m.cuts++", "cuts are not part of the extent of a run"),
 	expr("roles-stay", "shrink/script.go", "renamed", "(int(n)-1+turn)%nodes + 1", "int(n)",
 		"shrinking does not rotate the nodes"),
-	expr("draws-stay", "shrink/script.go", "shrinker.simpler", "!s.over()", "false",
+	expr("draws-stay", "shrink/script.go", "shrinker.simpler", "!s.exhausted()", "false",
 		"shrinking does not lower the draws of the system"),
 	expr("isolated-receiver", "shrink/schedule.go", "phase.isolates",
 		"p.isolated(m.From, round) || p.isolated(m.To, round)", "p.isolated(m.From, round)",
