@@ -3,6 +3,7 @@ package lockstep
 import (
 	"slices"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -66,7 +67,7 @@ func (w *worker) confirmBestEffort(f *Failure) error {
 			return err
 		}
 		f.Repeated++
-		f.Failed += btoi(outcome.Finding != nil && outcome.Finding.Property == f.Finding.Property)
+		f.Failed += mix.Bit(outcome.Finding != nil && outcome.Finding.Property == f.Finding.Property)
 	}
 	if f.Failed == 0 {
 		f.Flaky = "it passed in all repetitions"

@@ -150,7 +150,7 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 	if w.info.OneClock {
 		r.Virtual += w.run.now
 	}
-	r.IdleRuns += btoi(w.run.eventless())
+	r.IdleRuns += mix.Bit(w.run.eventless())
 	r.Digest += mix.Seed(one.digest, one.number)
 	if one.inconclusive {
 		r.Inconclusive, r.InconclusiveTail = r.Inconclusive+1, r.InconclusiveTail+1
@@ -189,7 +189,7 @@ func (w *worker) countChecks(r *Result) {
 			r.Checked = append(r.Checked, Count{N: NotCounted})
 		}
 		r.Checked[i].N = plus(r.Checked[i].N, n)
-		r.Checked[i].Runs += btoi(n > 0)
+		r.Checked[i].Runs += mix.Bit(n > 0)
 	}
 }
 
@@ -209,7 +209,7 @@ func (r *Result) conclude(one *ran) {
 		r.addReasons(&Result{Reasons: map[string]int{reason: 1},
 			Unknown: []Unknown{{one.number, reason, one.inconclusive}}})
 	}
-	r.Rechecked += btoi(one.rechecked)
+	r.Rechecked += mix.Bit(one.rechecked)
 	if d := one.divergence; d != nil {
 		r.Diverged++
 		r.Divergences = append(r.Divergences, *d)

@@ -3,6 +3,7 @@ package lockstep
 import (
 	"fmt"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -265,13 +266,6 @@ func (r *Run) replace(s *Step) {
 func (r *Run) switchLinks(s *Step) {
 	r.mix(uint64(s.From))
 	r.mix(uint64(s.To))
-	r.mix(uint64(btoi(s.OneWay)))
+	r.mix(uint64(mix.Bit(s.OneWay)))
 	r.cut.Switch(s)
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
@@ -109,7 +110,7 @@ func (s *drawing) timeline() *timeline {
 		asked: map[string]trace.Time{}, last: map[string]string{}, end: -1}
 	lost := 0
 	for i := range s.trace.Records {
-		lost += btoi(s.trace.Records[i].Step.Kind == trace.Drop)
+		lost += mix.Bit(s.trace.Records[i].Step.Kind == trace.Drop)
 	}
 	t.rare = lost <= maxLost || s.trace.Header.Shrunk != ""
 	for i := range s.trace.Records {
@@ -124,13 +125,6 @@ func (s *drawing) timeline() *timeline {
 func timed(t *trace.Trace) bool {
 	return len(t.Rounds) == 0 && len(t.Records) >= timelineFrom &&
 		slices.ContainsFunc(t.Records, func(r trace.Record) bool { return r.Step.Kind == trace.Wait })
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // record adds the rows of a record.

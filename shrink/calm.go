@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -361,7 +362,7 @@ var acts = part{
 var delays = part{
 	count: func(t timetable) (n int) {
 		for _, d := range t.late {
-			n += btoi(d.by > 0)
+			n += mix.Bit(d.by > 0)
 		}
 		return n
 	},

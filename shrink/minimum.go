@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -142,7 +143,7 @@ func (a script) less(b script) bool {
 // lost returns the number of messages that a script loses.
 func (a script) lost() (lost int) {
 	for _, x := range a {
-		lost += btoi(x.Step.Kind == trace.Drop)
+		lost += mix.Bit(x.Step.Kind == trace.Drop)
 	}
 	return lost
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -135,7 +136,7 @@ func some(list []Extra, most int) (few []Extra) {
 		}
 	}
 	slices.SortStableFunc(few, func(x, y Extra) int {
-		return cmp.Or(cmp.Compare(x.Node, y.Node), btoi(y.Failing)-btoi(x.Failing), cmp.Compare(x.At, y.At))
+		return cmp.Or(cmp.Compare(x.Node, y.Node), mix.Bit(y.Failing)-mix.Bit(x.Failing), cmp.Compare(x.At, y.At))
 	})
 	return few
 }

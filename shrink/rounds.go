@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/trace"
@@ -183,7 +184,7 @@ func (s schedule) size() string {
 	requests := 0
 	for _, p := range s.phases {
 		for _, a := range p.acts {
-			requests += btoi(a.step.Kind == trace.Request)
+			requests += mix.Bit(a.step.Kind == trace.Request)
 		}
 	}
 	if requests > 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -17,7 +18,7 @@ func (a script) scheduler(s *shrinker) lockstep.Scheduler {
 }
 
 // head returns 1 if a script begins with the draws of the system at its start, which are no step, and 0 otherwise.
-func (a script) head() int { return btoi(len(a) > 0 && a[0].Step.Kind == trace.Start) }
+func (a script) head() int { return mix.Bit(len(a) > 0 && a[0].Step.Kind == trace.Start) }
 
 // script shrinks a run that is not in rounds: fewer actions, then a normal order.
 func (s *shrinker) script(t *trace.Trace) (was string, err error) {
@@ -64,7 +65,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 func lastEvent(t *trace.Trace) int {
 	for i, r := range slices.Backward(t.Records) {
 		if len(r.Events) > 0 && !r.Settle {
-			return i + btoi(len(t.Records[0].Draws) > 0)
+			return i + mix.Bit(len(t.Records[0].Draws) > 0)
 		}
 	}
 	return 0
@@ -107,7 +108,7 @@ const few = 30
 // acts returns the number of actions other than deliveries and waits.
 func (a script) acts() (n int) {
 	for _, x := range a[a.head():] {
-		n += btoi(x.Step.Kind != trace.Deliver && x.Step.Kind != trace.Wait)
+		n += mix.Bit(x.Step.Kind != trace.Deliver && x.Step.Kind != trace.Wait)
 	}
 	return n
 }
@@ -152,13 +153,6 @@ func sizeOf(steps, lost int, acts []moment) string {
 		}
 	}
 	return size + ", " + words.Count(requests, "request") + ", " + words.Count(faults, "fault")
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // tidy removes the actions that were skipped and those after the failure. In a system with best-effort determinism, an

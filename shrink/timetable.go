@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -221,7 +222,7 @@ func (t *timetabler) act(turn *lockstep.Turn, next *lockstep.Step, message place
 			*next = step
 			turn.Recall(a.Draws)
 			t.took = append(t.took, at)
-			t.lost += btoi(step.Kind == trace.Drop)
+			t.lost += mix.Bit(step.Kind == trace.Drop)
 			return true
 		}
 	}

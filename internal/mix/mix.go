@@ -77,3 +77,11 @@ func Scramble(x uint64) uint64 {
 
 // Seed returns the seed with this number of the sequence that splitmix64 derives from a seed.
 func Seed(seed uint64, number int) uint64 { return Scramble(seed + (uint64(number)+1)*golden) }
+
+// Bit is a truth value as a number, 1 or 0, to mix or to count.
+func Bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

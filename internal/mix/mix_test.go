@@ -78,3 +78,9 @@ func TestSeed(t *testing.T) {
 		}
 	}
 }
+
+func TestBit(t *testing.T) {
+	if mix.Bit(true) != 1 || mix.Bit(false) != 0 {
+		t.Errorf("%d and %d", mix.Bit(true), mix.Bit(false))
+	}
+}
