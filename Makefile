@@ -175,8 +175,7 @@ fuzz: $(FUZZ:%=fuzz/%) ## all fuzz targets, one after the other, ten minutes eac
 
 fuzz/%: # one fuzz target, written directory@Name
 	@echo "== fuzz $*"
-	@$(GO) -C $(firstword $(subst @, ,$*)) test . -run '^$$' -fuzz '^$(lastword $(subst @, ,$*))$$' \
-		-fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 10x
+	@GO=$(GO) sh scripts/fuzz.sh $(firstword $(subst @, ,$*)) $(lastword $(subst @, ,$*)) $(or $(FUZZTIME),10m)
 
 release: ## check everything, then make archives in out/release and the tags of all modules (VERSION=v0.1.0; DRY_RUN=1 only checks)
 	$(GO) run ./internal/modules tidy -diff
