@@ -75,6 +75,10 @@ func openLedgers(ctx context.Context, s *store, log func(string)) (*ledgers, err
 	if _, err := s.conn.ChanSubscribe(commandSubject, b.commands); err != nil {
 		return nil, err
 	}
+	// A command that comes as soon as the fleet is served must find its subscriber.
+	if err := s.conn.FlushTimeout(time.Minute); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 
