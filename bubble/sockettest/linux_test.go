@@ -4,6 +4,7 @@ package sockettest_test
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,13 @@ import (
 	"testing"
 	"time"
 )
+
+// The rows wait, so that many of them run at once.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	must(0, flag.Set("test.parallel", "16"))
+	os.Exit(m.Run())
+}
 
 // TestLinux checks every row on Linux.
 func TestLinux(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -186,6 +187,7 @@ var oneLeader = spec.OnEvent("one leader", "Leader",
 
 // The tester finds the bug of a system instrumented for Netrix, and reproduces it.
 func TestElectors(t *testing.T) {
+	tier.NotShort(t)
 	plan := lockstep.Plan{System: system(), Spec: oneLeader, Workers: 2, Runs: 200, Repetitions: 3,
 		Strategy: strategy.Walk{Deliver: 10, Timer: 2, Crash: 1, Restart: 2, Steps: 60}}
 	result, err := lockstep.Explore(t.Context(), plan)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
@@ -61,6 +62,8 @@ func TestRunning(t *testing.T) {
 		t.Error("a process that does not exist sleeps")
 	}
 	w := New(os.Getpid())
+	runtime.LockOSThread() // /proc/thread-self is the thread that opens the file: it must read it, too
+	defer runtime.UnlockOSThread()
 	if id, _, state := parse(w.read("/proc/thread-self/status")); id == 0 || state != 'R' {
 		t.Errorf("thread %d is in state %c while it runs", id, state)
 	}
