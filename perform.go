@@ -74,7 +74,7 @@ func (w *worker) drive(by chooser, end int) bool {
 			return r.discarded(s, err)
 		}
 		r.keepLimits()
-		if (!w.calm || len(r.events) > 0) && !w.observe() {
+		if (!w.calm || w.pairing || len(r.events) > 0) && !w.observe() {
 			return false
 		}
 		s, last = last, s
@@ -82,8 +82,8 @@ func (w *worker) drive(by chooser, end int) bool {
 	return r.broken == nil
 }
 
-// sweep takes the steps that the scheduler left to the engine, as take would, in place of the last step. It asks no
-// chooser, no observer sees a step without events, and nothing keeps a message back.
+// sweep takes the steps that the scheduler left to the engine, as drive would, in place of the last step. It asks no
+// chooser, no observer but the one of pairs sees a step without events, and nothing keeps a message back.
 func (w *worker) sweep(s *Step, end int) bool {
 	r := w.run
 	*s = Step{}
@@ -119,7 +119,7 @@ func (w *worker) sweep(s *Step, end int) bool {
 			return r.discarded(s, err)
 		}
 		r.keepLimits()
-		if len(r.events) > 0 && !w.observe() {
+		if (w.pairing || len(r.events) > 0) && !w.observe() {
 			return false
 		}
 	}
@@ -170,15 +170,22 @@ func (r *Run) discarded(s *Step, err error) bool {
 // plainHash is the contribution to the digest of a step that names only a message.
 func plainHash(kind trace.Kind, id trace.ID) uint64 { return uint64(kind) | uint64(uint32(id))<<12 }
 
-// fate is the new fate of a message that is delivered or dropped. Only this method defines the consequences for the
-// run.
+// fate is the new fate of a message that is delivered or dropped. Only this method and lost define the consequences for
+// the run. The compiler inlines it.
 func (r *Run) fate(m *trace.Message, by trace.Kind) trace.Fate {
 	if by == trace.Drop {
-		r.lose(m.From, m.To)
-		return trace.Lost
+		return r.lost(m)
 	}
 	r.now = max(r.now, m.At)
 	return trace.Delivered
+}
+
+// lost is the fate of a dropped message. It is rare, and apart from fate so that fate is cheap.
+//
+//go:noinline
+func (r *Run) lost(m *trace.Message) trace.Fate {
+	r.lose(m.From, m.To)
+	return trace.Lost
 }
 
 // enter updates the state of the run for a step.

@@ -18,12 +18,15 @@ const (
 	oneOfPaired = 64
 )
 
+// firstMet is the size of a run's table of pairs before it grows: a power of two.
+const firstMet = 256
+
 // pairs is the observer that counts which pairs of consecutive steps and events at a node the runs of a campaign
 // reached. A step counts by its kind or the type of its message, an event by its type.
 type pairs struct{ sum novelty.Set }
 
 func (*pairs) New(info Info) Watcher {
-	return &pairWatcher{before: make([]mix.Hash, info.Nodes+1), every: info.Serial}
+	return &pairWatcher{before: make([]mix.Hash, info.Nodes+1), every: info.Serial, met: make([]uint64, firstMet)}
 }
 
 func (p *pairs) Collect(run int, noted any) { p.sum.Add(run, noted.([]uint64)) }
@@ -33,12 +36,9 @@ type pairWatcher struct {
 	before []mix.Hash // by node: the last step or event
 	every  bool       // run is observed
 	known  places     // of the types
-	met    map[uint64]struct{}
-	list   []uint64
-	latest [1 << latestBits]uint64 // pairs that were met, by their first bits: most pairs of a run are not new
+	met    []uint64   // an open hash table of the pairs that were met, of which at least half is free; free is 0
+	list   []uint64   // the same pairs in their order
 }
-
-const latestBits = 7
 
 func (w *pairWatcher) observes(run int) bool {
 	return w.every || run < firstPaired || run%oneOfPaired == 0
@@ -47,7 +47,6 @@ func (w *pairWatcher) observes(run int) bool {
 func (w *pairWatcher) Reset() {
 	clear(w.before)
 	clear(w.met)
-	clear(w.latest[:])
 	w.list = w.list[:0]
 }
 
@@ -83,19 +82,30 @@ func (w *pairWatcher) meet(node Node, what mix.Hash) {
 	pair := w.before[node]
 	w.before[node] = what
 	pair.Mix(uint64(what))
-	latest := &w.latest[uint64(pair)>>(64-latestBits)]
-	if *latest == uint64(pair) {
-		return
+	if slot := w.slot(max(uint64(pair), 1)); *slot == 0 {
+		*slot = max(uint64(pair), 1)
+		w.list = append(w.list, *slot)
+		if 2*len(w.list) > len(w.met) {
+			w.grow()
+		}
 	}
-	*latest = uint64(pair)
-	if _, ok := w.met[uint64(pair)]; ok {
-		return
+}
+
+// slot is the place of a pair in the table: where it is, or the free one where it belongs.
+func (w *pairWatcher) slot(pair uint64) *uint64 {
+	for i := pair; ; i++ {
+		if s := &w.met[i&uint64(len(w.met)-1)]; *s == pair || *s == 0 {
+			return s
+		}
 	}
-	if w.met == nil {
-		w.met = map[uint64]struct{}{}
+}
+
+// grow doubles the table.
+func (w *pairWatcher) grow() {
+	w.met = make([]uint64, 2*len(w.met))
+	for _, pair := range w.list {
+		*w.slot(pair) = pair
 	}
-	w.met[uint64(pair)] = struct{}{}
-	w.list = append(w.list, uint64(pair))
 }
 
 // Noted returns the pairs of the run.

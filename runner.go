@@ -134,8 +134,8 @@ func (r *Runner) Record(ctx context.Context, number int, s Scheduler) (*trace.Tr
 // collect passes the watchers' notes to the plan's observers.
 func (r *Runner) collect(number int, err error) {
 	if err == nil {
-		for i, w := range r.worker.watchers {
-			r.worker.Observers[i].Collect(number, w.Noted())
+		for _, i := range r.worker.looking {
+			r.worker.Observers[i].Collect(number, r.worker.watchers[i].Noted())
 		}
 	}
 }

@@ -39,7 +39,8 @@ type worker struct {
 	sideRand     *rand.Rand
 	events       bool  // the monitor looks at events only
 	alone        bool  // only the monitor observes the run under way
-	calm         bool  // no observer, not even the monitor, needs a step without events
+	calm         bool  // no observer but the one of pairs needs a step without events, nor does the monitor
+	pairing      bool  // the pairs of the run are counted
 	inSystem     bool  // the system under test is executing
 	watching     bool  // there is a watchdog
 	inconclusive bool  // the last run was inconclusive
@@ -235,25 +236,25 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 func (w *worker) begin(number int) {
 	w.run.wantTexts = w.rec != nil || w.Texts || w.terms.Texts
 	w.looking = w.looking[:0]
+	w.pairing = false
 	wanted := w.rec != nil || w.director != nil || w.Budget != nil || w.terms.Events // the events
 	for i, watcher := range w.watchers {
 		if s, ok := watcher.(sampledWatcher); !ok || s.observes(number) {
 			w.looking = append(w.looking, i)
+			watcher.Reset()
 			_, own := watcher.(*pairWatcher)
+			w.pairing = w.pairing || own
 			wanted = wanted || !own
 		}
 	}
 	w.alone = w.rec == nil && len(w.looking) == 0 && w.director == nil && w.Budget == nil
-	w.calm = w.alone && w.events
+	w.calm = (w.alone || w.pairing && !wanted && len(w.looking) == 1) && w.events
 	_, blind := w.monitor.(nothing)
 	w.run.watched = !blind || wanted
 	w.checked = nil
 	w.run.reset()
 	w.run.sweeps = w.terms.Sweeps && !w.lent && w.calm && !w.keep
 	w.monitor.Reset()
-	for _, watcher := range w.watchers {
-		watcher.Reset()
-	}
 	w.notes = w.notes[:0]
 	w.pcg.Seed(RunSeed(w.Seed, number), 1)
 	w.start.Run, w.start.SeedOf, w.start.Draws = number, number, nil

@@ -64,7 +64,7 @@ func (s *Set) Merge(other Set) {
 // add adds the runs that reached a feature.
 func (s *Set) add(f uint64, by reachers) {
 	was, ok := s.reached[f]
-	if !ok && len(s.reached) >= maxFeatures {
+	if was.n == manyRuns || !ok && len(s.reached) >= maxFeatures {
 		return
 	}
 	switch {
