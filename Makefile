@@ -167,6 +167,7 @@ mutants: ## known bugs in our own engine, strategies, shrinker and replay: which
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .
+	cd target/etcdraft && GOMAXPROCS=1 GOGC=400 $(GO) test -run '^$$' -bench Ratio -benchtime 3s .
 
 # An interesting input is made smaller for ten executions at most: the default is a minute, in which a trace of
 # kilobytes takes all of the time and little else is tried.

@@ -37,7 +37,7 @@ func BenchmarkRatio(b *testing.B) {
 			spec lockstep.Spec
 		}{{"none", nil}, {"safety", etcdraft.Safety}, {"everything", etcdraft.Everything}} {
 			b.Run(fmt.Sprintf("nodes=%d/spec=%s", nodes, spec.name), func(b *testing.B) {
-				const batch = 100
+				const batch = 1000
 				loop := &bare{rand: rand.New(rand.NewPCG(1, 1))}
 				var engine, plain time.Duration
 				var result *lockstep.Result
