@@ -294,7 +294,7 @@ func TestLargeTraces(t *testing.T) {
 		}
 		return b.String(), "[" + numbers.String() + "0]"
 	}
-	long, about := steps(90_000)
+	long, about := steps(tier.Pick(30_000, 90_000))
 	for name, c := range map[string][2]string{
 		"values that are almost valid": {header +
 			strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000),

@@ -192,7 +192,7 @@ func (c *trouble) plan() lockstep.Plan {
 }
 
 // hangTimeout is the timeout of the watchdog for a step that hangs. Every other step is much shorter.
-const hangTimeout = 2 * time.Second
+const hangTimeout = 500 * time.Millisecond
 
 // made returns the system for one campaign.
 func (c *trouble) made() lockstep.System {

@@ -17,7 +17,7 @@ import (
 func TestGuaranteesInOrder(t *testing.T) {
 	tier.NotShort(t)
 	rules, exacts := 0, 0
-	for n := 2; n <= 6; n++ {
+	for n := 2; n <= tier.Pick(5, 6); n++ {
 		for _, criterion := range criteria(n) {
 			for _, space := range spaces(n) {
 				probability, err := cover.ProbabilityOf(criterion, space)

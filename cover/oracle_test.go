@@ -179,7 +179,7 @@ func TestEnumeration(t *testing.T) {
 // oracle: every goal, in every space, is covered by the same share of the tests.
 func TestGoals(t *testing.T) {
 	tier.NotShort(t)
-	for n := 1; n <= 7; n++ {
+	for n := 1; n <= tier.Pick(6, 7); n++ {
 		for _, criterion := range criteria(n) {
 			goals := slices.Collect(must(cover.Goals(criterion, n)))
 			if count := must(cover.CountGoals(criterion, n)); count.Int64() != int64(len(goals)) {

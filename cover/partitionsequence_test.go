@@ -223,7 +223,7 @@ func TestMonteCarloSamplings(t *testing.T) {
 	const draws = 8000
 	rng := seeded(77)
 	compared, impossible, shared := 0, 0, 0
-	for compared < 150 {
+	for compared < tier.Pick(50, 150) {
 		nodes := 3 + rng.IntN(3)
 		text := randomSequence(rng, nodes)
 		sequence, err := cover.ParsePartitionSequence(text)

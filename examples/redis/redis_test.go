@@ -35,7 +35,7 @@ func TestWithoutFaults(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	tier.NotShort(t)
 	walk := strategy.Walk{Request: 4, Wait: 2, Crash: 1, Restart: 2, Steps: 20}
-	result, err := lockstep.Explore(t.Context(), plan(t, walk, 2))
+	result, err := lockstep.Explore(t.Context(), plan(t, walk, tier.Pick(1, 2)))
 	if err != nil || result.Inconclusive > 0 || result.Requests == 0 {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -89,7 +89,7 @@ func TestRightBroadcast(t *testing.T) {
 		System:   system,
 		Spec:     maelstrom.Promise,
 		Strategy: lossy,
-		Runs:     tier.Pick(3, 10),
+		Runs:     tier.Pick(1, 10),
 		Settle:   100,
 		Workers:  2,
 	}
@@ -106,7 +106,7 @@ func TestWorkloads(t *testing.T) {
 	deliveries := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
 	for i, workload := range []string{"broadcast", "lin-kv", "g-set", "unique-ids", "kafka", "txn-list-append"} {
 		t.Run(workload, func(t *testing.T) {
-			tier.Some(t, i, 3)
+			tier.Some(t, i, 6)
 			for _, wrong := range []bool{false, true} {
 				system := maelstrom.Cluster{
 					Bin:      node,
