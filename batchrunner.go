@@ -171,8 +171,8 @@ func (b *BatchRunner) Conclude(r *Result) {
 // given says what stayed the same in all runs of a campaign that made every execution.
 func (b *BatchRunner) given() string {
 	var list []string
-	if b.plan.terms.Given != "" {
-		list = append(list, b.plan.terms.Given)
+	if b.plan.terms.Fixed != "" {
+		list = append(list, b.plan.terms.Fixed)
 	}
 	if b.plan.info.Draws != "" {
 		list = append(list, "one draw of the "+b.plan.info.Draws+" of "+b.plan.info.Name)

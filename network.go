@@ -66,10 +66,10 @@ func (r *Run) Message(id trace.ID) *trace.Message { return &r.messages[id-1] }
 func (r *Run) SameTag() trace.ID { return r.sameTag }
 
 // InFlight lists the messages that a strategy may deliver or drop, oldest first.
-func (r *Run) InFlight() []trace.ID { return r.flying[r.landed:] }
+func (r *Run) FreeMessages() []trace.ID { return r.flying[r.landed:] }
 
 // IsInFlight reports whether a message is in flight and free for the strategy.
-func (r *Run) IsInFlight(id trace.ID) bool {
+func (r *Run) IsFree(id trace.ID) bool {
 	i := uint(id) - 1 // huge if the number is not positive
 	return i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight
 }

@@ -19,7 +19,7 @@ func (o *Outbox) Now() trace.Time { return o.run.now }
 func (o *Outbox) Advance(to trace.Time) { o.run.now = max(o.run.now, to) }
 
 // Stop reports that a Wait step ended early, because something happened.
-func (o *Outbox) Stop(at trace.Time) {
+func (o *Outbox) WaitEnded(at trace.Time) {
 	if r := o.run; r.Last().Kind == trace.Wait {
 		r.now = min(r.now, max(at, r.now-r.Last().For))
 	}
@@ -39,7 +39,7 @@ func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
 func (o *Outbox) InFlight() int { return len(o.run.flying) - o.run.landed + o.run.aside }
 
 // Coming lists the messages in flight to a node, the youngest first.
-func (o *Outbox) Coming(n Node) iter.Seq[*trace.Message] {
+func (o *Outbox) Incoming(n Node) iter.Seq[*trace.Message] {
 	return func(yield func(*trace.Message) bool) {
 		r := o.run
 		for i := len(r.messages) - 1; i >= 0; i-- {

@@ -78,7 +78,7 @@ type Plan struct {
 	// Watch, if set, is the watchdog: the engine has no clock. On each value from look, the engine checks whether a
 	// step has begun since the previous value. If not, the run hangs, which is a finding. Its goroutine cannot be
 	// stopped and stays running. Package watchdog makes a watchdog. Nil waits indefinitely.
-	Watch func() (look <-chan time.Time, stop func())
+	Watchdog func() (look <-chan time.Time, stop func())
 	// Warming, if set, is called when a deployment begins to warm up its process ([Env.WarmUp]), and the returned
 	// function when it has done so. A campaign with a time limit does not count that time. Several deployments may
 	// warm up concurrently.

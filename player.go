@@ -72,7 +72,7 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 		if step, ok := p.resolve(turn, a); ok {
 			p.took = append(p.took, p.at-1)
 			*next = step
-			turn.Recall(a.Draws)
+			turn.SetDraws(a.Draws)
 			return true
 		}
 		p.diverge()
@@ -148,7 +148,7 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 		m := &turn.messages[id-1]
 		return m.From == name.From && m.To == name.To && m.Type == name.Type
 	}
-	flying := turn.InFlight()
+	flying := turn.FreeMessages()
 	if turn.lines.order != nil { // the newest would overtake the others
 		if i := slices.IndexFunc(flying, alike); i >= 0 {
 			return flying[i]

@@ -104,7 +104,7 @@ func (r *Result) Verdict() trace.Verdict { return VerdictOf(r.Problems()) }
 
 // NotRepeated returns the problems that say that runs differed when they were repeated. The numbers of such a campaign
 // are not properties of the system and the plan alone.
-func (r *Result) NotRepeated() []Problem {
+func (r *Result) RepetitionProblems() []Problem {
 	return slices.DeleteFunc(r.Problems(), func(p Problem) bool { return p.Verdict() != trace.Flaky })
 }
 

@@ -113,7 +113,7 @@ func (r *Result) First() *Failure {
 
 // NotReproduced marks a failing run of Failures as flaky, because it differed when it was repeated outside of the
 // campaign, and says how. The results of its first repetitions no longer count.
-func (r *Result) NotReproduced(i int, how string) {
+func (r *Result) MarkFlaky(i int, how string) {
 	f := &r.Failures[i]
 	if f.Flaky != "" {
 		return

@@ -233,7 +233,7 @@ func (r *Run) eventless() bool {
 }
 
 // Crashed is the set of nodes that a step has crashed so far, including those that were restarted.
-func (r *Run) Crashed() Nodes { return r.faults.crashed }
+func (r *Run) EverCrashed() Nodes { return r.faults.crashed }
 
 // Byzantine is the set of nodes that have sent forged messages so far: those whose messages a step replaced.
 func (r *Run) Byzantine() Nodes { return r.faults.byzantine }

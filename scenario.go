@@ -66,7 +66,7 @@ type Control struct {
 // FIFO link it blocks the messages sent after it.
 func (c *Control) Hold(id trace.ID) {
 	r := c.run
-	if c.Moves() && r.messages[id-1].Fate == trace.InFlight {
+	if c.Active() && r.messages[id-1].Fate == trace.InFlight {
 		r.hold(id)
 	}
 }
@@ -74,14 +74,14 @@ func (c *Control) Hold(id trace.ID) {
 // Release gives a held message back to the strategy.
 func (c *Control) Release(id trace.ID) {
 	r := c.run
-	if c.Moves() && r.messages[id-1].Fate == trace.Held {
+	if c.Active() && r.messages[id-1].Fate == trace.Held {
 		r.release(id)
 	}
 }
 
 // Do queues a step to take before the strategy is asked again. A step that is impossible at its turn is skipped.
 func (c *Control) Do(s Step) {
-	if c.Moves() {
+	if c.Active() {
 		c.run.queue = append(c.run.queue, s)
 	}
 }
@@ -95,28 +95,28 @@ func (c *Control) Forge(id trace.ID, body string) Step { return c.run.forge(id, 
 func (c *Control) Replay(p *Player, next *Step) bool { return p.Next(c.turn, next) }
 
 // Moves reports whether the control has an effect. It has none in a replay, and none while the run settles.
-func (c *Control) Moves() bool { return !c.mute && !c.run.settling }
+func (c *Control) Active() bool { return !c.mute && !c.run.settling }
 
 // Muted is a control of the same run without any effect, for checking what a director would do.
 func (c *Control) Muted() *Control { return &Control{turn: c.turn, run: c.run, mute: true} }
 
 // HoldTimers keeps the timers of nodes from the strategy until they are released. Do can still fire them.
 func (c *Control) HoldTimers(nodes Nodes) {
-	if c.Moves() {
+	if c.Active() {
 		c.run.heldTimers |= nodes
 	}
 }
 
 // ReleaseTimers gives the timers of nodes back to the strategy.
 func (c *Control) ReleaseTimers(nodes Nodes) {
-	if c.Moves() {
+	if c.Active() {
 		c.run.heldTimers &^= nodes
 	}
 }
 
 // Reserve takes a waiting request away from the strategy, so that only Do can give it.
 func (c *Control) Reserve(id int32) {
-	if c.Moves() {
+	if c.Active() {
 		if p, ok := c.run.takePending(id); ok {
 			c.run.reserved = append(c.run.reserved, p)
 		}

@@ -30,7 +30,7 @@ type Terms struct {
 	// It is 0 if there is no such number. If Runs is set, Given says what the strategy does not vary, e.g. the
 	// requests of clients. Given is empty if the strategy varies everything.
 	Runs  int
-	Given string
+	Fixed string
 	// Sequential says that the scheduler learns from one run for the next. Then one scheduler makes all runs of a
 	// campaign in order, with one worker. A failing run is recorded by repeating its steps instead of from its seed.
 	Sequential bool
@@ -122,19 +122,28 @@ type SchedulerStats struct {
 	Reached string
 }
 
-// RunStats are the quantities measured in runs from which [Terms] computes a guarantee that depends on the system, such
-// as the number of events of PCTCP.
+// RunStats are measurements of runs, from which [Terms].Measured computes a guarantee that depends on the system. A
+// strategy fills in the fields that its own guarantee needs.
 type RunStats struct {
-	Events  int     // events that happened or could have happened in a run, the maximum over runs
-	Width   int     // of the partial order of these events, the maximum over runs
-	Runs    int     // runs measured
-	Changes int     // in all of them, intended effects that came about: delayed events, partitions
-	Inverse float64 // the sum, over these runs, of the inverse probability of their choices
+	// Choices is the largest number of messages, requests and timers of a run that could have been the next step at
+	// some time, whether or not they were. With Races, PCTCP counts only those that race.
+	Choices int `json:"Events"`
+	// Width is the w of PCTCP's bound: how many of these choices are pairwise concurrent, as far as a run shows it. It
+	// is the maximum over the runs.
+	Width int
+	// Runs is the number of runs measured.
+	Runs int
+	// Hits is the number of planned delays and partitions that took effect, in all runs. PCTCP plans change points,
+	// each of which delays an event.
+	Hits int `json:"Changes"`
+	// Inverse is the sum of 1/p over the runs, where p is the probability with which the strategy drew the run. Its mean
+	// over the runs estimates how many different executions the strategy can draw.
+	Inverse float64
 }
 
 func (r *RunStats) add(t RunStats) {
-	r.Events, r.Width = max(r.Events, t.Events), max(r.Width, t.Width)
-	r.Runs, r.Changes, r.Inverse = r.Runs+t.Runs, r.Changes+t.Changes, r.Inverse+t.Inverse
+	r.Choices, r.Width = max(r.Choices, t.Choices), max(r.Width, t.Width)
+	r.Runs, r.Hits, r.Inverse = r.Runs+t.Runs, r.Hits+t.Hits, r.Inverse+t.Inverse
 }
 
 // probes is the number of runs that a strategy learns from.

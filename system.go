@@ -140,7 +140,7 @@ func (e *Env) Dir() (string, error) {
 
 // Prefer sets the parent of the deployment's directory, if the plan sets none and the directory does not exist yet.
 // It is for a deployment whose files should be in memory.
-func (e *Env) Prefer(root string) {
+func (e *Env) PreferScratch(root string) {
 	if e.root == "" && e.dir == nil {
 		e.root = root
 	}

@@ -37,7 +37,7 @@ func (t *Turn) Sweep(loses func(*trace.Message) bool) bool {
 
 // Recall sets the first draws of the step chosen next. A scheduler that repeats the steps of a recording calls it for
 // each of them.
-func (t *Turn) Recall(draws []trace.Draw) { t.draws.recall(draws) }
+func (t *Turn) SetDraws(draws []trace.Draw) { t.draws.recall(draws) }
 
 func (d *draws) recall(list []trace.Draw) {
 	d.given = list

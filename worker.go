@@ -58,7 +58,7 @@ func newWorker(p *prepared, number int) *worker {
 		sched:    p.Strategy.New(p.info),
 		monitor:  p.Spec.New(p.info),
 		keep:     p.terms.Sequential,
-		watching: p.Watch != nil,
+		watching: p.Watchdog != nil,
 	}
 	w.run = &w.turn.Run
 	w.place.warming = w.warms

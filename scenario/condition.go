@@ -98,19 +98,19 @@ func join(conditions []Condition, word string) string {
 
 // IsSend holds when a message was sent.
 func IsSend() Condition {
-	return plain("send", happened(aSend), func(m *Moment) bool { return m.What == Sent })
+	return plain("send", happened(aSend), func(m *Moment) bool { return m.Kind == Sent })
 }
 
 // IsReceive holds when a message was received.
 func IsReceive() Condition {
-	return plain("receive", happened(aReceive), func(m *Moment) bool { return m.What == Received })
+	return plain("receive", happened(aReceive), func(m *Moment) bool { return m.Kind == Received })
 }
 
 // IsEvent holds when an event of one of the types happened at a node.
 func IsEvent(types ...string) Condition {
 	return Condition{"event " + orList(types), func(c *compiler) test {
 		c.known("event", types, c.info.Events)
-		return func(m *Moment) bool { return m.What == Emitted && slices.Contains(types, m.Event.Type) }
+		return func(m *Moment) bool { return m.Kind == Emitted && slices.Contains(types, m.Event.Type) }
 	}, all([]Condition{{facts: happened(anEvent)}, {facts: facts{[]atom{{about: aboutEvent, in: types}}, true}}})}
 }
 
@@ -122,7 +122,7 @@ func Did(kinds ...trace.Kind) Condition {
 		if set.Has(trace.Deliver) {
 			c.problem("Did is about steps that deliver nothing: use IsReceive for deliveries")
 		}
-		return func(m *Moment) bool { return m.What == Stepped && set.Has(m.Run.Last().Kind) }
+		return func(m *Moment) bool { return m.Kind == Stepped && set.Has(m.Run.Last().Kind) }
 	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: inText(kinds)}}, true}}})}
 }
 

@@ -71,7 +71,7 @@ func DropInFlight(from, to Group) Action {
 				for i := range m.Run.Messages() {
 					msg := &m.Run.Messages()[i]
 					if has(senders, msg.From) && has(receivers, msg.To) &&
-						(m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
+						(m.Run.IsFree(msg.ID) || m.Run.IsHeld(msg.ID)) {
 						acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
 					}
 				}

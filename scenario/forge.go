@@ -82,7 +82,7 @@ func (d *director) inject(run *lockstep.Run, hand *lockstep.Control) {
 	for i, in := range d.injects {
 		if in.of == run.Last().Msg && len(run.Sent()) == 1 {
 			d.injects = append(d.injects[:i], d.injects[i+1:]...)
-			if hand.Moves() && run.IsInFlight(run.Sent()[0].ID) {
+			if hand.Active() && run.IsFree(run.Sent()[0].ID) {
 				hand.Do(hand.Forge(run.Sent()[0].ID, in.body))
 			}
 			return

@@ -89,7 +89,7 @@ func (r *replayer) Reset(*rand.Rand) {
 
 // Observe takes everything away from the strategy and takes the next step of the trace.
 func (r *replayer) Observe(run *lockstep.Run, hand *lockstep.Control) {
-	if r.over || !hand.Moves() {
+	if r.over || !hand.Active() {
 		return
 	}
 	var next lockstep.Step

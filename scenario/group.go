@@ -67,7 +67,7 @@ func (g Group) Others() Group {
 }
 
 // Part names one side of the random partition that a scenario draws, with its number of nodes.
-type Part struct {
+type Side struct {
 	Name string
 	// Size is the number of nodes; 0 means all remaining nodes.
 	Size int
@@ -75,17 +75,17 @@ type Part struct {
 
 // draw is a random partition.
 type draw struct {
-	parts []Part
+	parts []Side
 	first int // number of the first part among the drawn groups
 }
 
 // Pick is a group of k nodes, drawn from the seed for each run.
 func (s *Scenario) Pick(name string, k int) Group {
-	return s.Split(Part{Name: name, Size: k})[0]
+	return s.Split(Side{Name: name, Size: k})[0]
 }
 
 // Split is a partition of the nodes, drawn from the seed for each run: disjoint groups of the given sizes.
-func (s *Scenario) Split(parts ...Part) []Group {
+func (s *Scenario) Split(parts ...Side) []Group {
 	d := draw{parts: parts}
 	for _, other := range s.groups {
 		d.first += len(other.parts)

@@ -76,7 +76,7 @@ func (s *State) MarkSuccess() *State {
 
 // MarkDead makes the state optional: a campaign that never reaches it is not vacuous for that. It may be an undesired
 // state that is no finding ([Fail] is for findings), or one of several ends.
-func (s *State) MarkDead() *State {
+func (s *State) MarkOptional() *State {
 	s.dead = true
 	return s
 }

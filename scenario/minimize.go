@@ -12,7 +12,7 @@ import (
 type Minimal struct {
 	Scenario *Scenario
 	// Left names the filters that were left out.
-	Left []string
+	Removed []string
 	// Runs is the number of runs of a campaign, Before the successes with all filters, and After those with the
 	// remaining filters.
 	Runs, Before, After int
@@ -20,11 +20,11 @@ type Minimal struct {
 
 // String is the result as text.
 func (m *Minimal) String() string {
-	if len(m.Left) == 0 {
+	if len(m.Removed) == 0 {
 		return fmt.Sprintf("%s: %d of %d runs succeed, no filter can be left out", m.Scenario.name, m.Before, m.Runs)
 	}
 	return fmt.Sprintf("%s: %d of %d runs succeed without %s, %d with all", m.Scenario.name, m.After, m.Runs,
-		strings.Join(m.Left, ", "), m.Before)
+		strings.Join(m.Removed, ", "), m.Before)
 }
 
 // Minimize removes filters from the plan's scenario, one after the other and the last first. It does so as long as
@@ -74,7 +74,7 @@ func (m *Minimal) pass(t trial, hold float64) (changed bool, err error) {
 		}
 		if float64(n) >= hold*float64(m.Before) {
 			m.Scenario, m.After, changed = smaller, n, true
-			m.Left = append(m.Left, f.title())
+			m.Removed = append(m.Removed, f.title())
 		}
 	}
 	return changed, nil

@@ -9,20 +9,20 @@ import (
 )
 
 // What is the kind of a moment.
-type What uint8
+type MomentKind uint8
 
 // The kinds of moment.
 const (
-	Stepped  What = iota // a step was taken that did not deliver a message
-	Received             // a message was delivered
-	Emitted              // an event happened at a node
-	Sent                 // a message was sent
+	Stepped  MomentKind = iota // a step was taken that did not deliver a message
+	Received                   // a message was delivered
+	Emitted                    // an event happened at a node
+	Sent                       // a message was sent
 )
 
 // Moment is something that just happened in a run, as conditions and actions see it. It is valid only during the
 // call.
 type Moment struct {
-	What What
+	Kind MomentKind
 	// Run is the run, with the step last taken in Run.Last().
 	Run *lockstep.Run
 	// Message is the message sent, received, dropped, duplicated or replaced, or nil.
@@ -56,7 +56,7 @@ func (m *Moment) Abort(err error) {
 
 // String is the moment as text: "receive 1->2 Prepare", "event 3 leader".
 func (m *Moment) String() string {
-	switch m.What {
+	switch m.Kind {
 	case Sent:
 		return "send " + m.Message.String()
 	case Received:

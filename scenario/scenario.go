@@ -74,7 +74,7 @@ func (f *Filter) Per(key Key) *Filter {
 }
 
 // Aside marks the filter as a preparation: it does not count when Lockstep decides whether a run or a part is vacuous.
-func (f *Filter) Aside() *Filter {
+func (f *Filter) Auxiliary() *Filter {
 	f.aside = true
 	return f
 }
@@ -140,7 +140,7 @@ func (s *Scenario) omits(f *Filter) bool { return slices.Contains(s.omit, f.numb
 
 // Control returns a copy of the scenario without the filters that cause faults or steer messages. It keeps filters that
 // remember, check or give requests, and those that are Aside. Its success rate is the baseline for the other variants.
-func (s *Scenario) Control() *Scenario {
+func (s *Scenario) ControlGroup() *Scenario {
 	var moving []int
 	for _, f := range s.filters {
 		if !f.aside && slices.ContainsFunc(f.actions, func(a Action) bool { return !a.tame }) {

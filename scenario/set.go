@@ -62,7 +62,7 @@ func release(m *Moment, x member) bool {
 	return x.held && onItsWay(m.Run, x.id)
 }
 
-func onItsWay(run *lockstep.Run, id trace.ID) bool { return run.IsInFlight(id) || run.IsHeld(id) }
+func onItsWay(run *lockstep.Run, id trace.ID) bool { return run.IsFree(id) || run.IsHeld(id) }
 
 // DeliverAll delivers the messages of a set at once, in the order in which they were stored, and empties the set. A
 // recorded message that has been delivered since is delivered again, as a copy: the network replays it. A message to

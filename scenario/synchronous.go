@@ -53,7 +53,7 @@ func (i *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if i.steps > 0 && turn.Steps() >= i.steps {
 		return false
 	}
-	if flying := turn.InFlight(); len(flying) > 0 {
+	if flying := turn.FreeMessages(); len(flying) > 0 {
 		next.Kind, next.Msg = trace.Drop, flying[0]
 		if turn.Up().Has(turn.Message(flying[0]).To) {
 			next.Kind = trace.Deliver

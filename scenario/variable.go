@@ -21,7 +21,7 @@ func (v Var[T]) Set(text string, of func(*Moment) T) Action {
 }
 
 // SetBody stores the result of a function of the moment's message, the system's own of type M.
-func SetBody[M, T any](v Var[T], text string, of func(M) T) Action {
+func CaptureBody[M, T any](v Var[T], text string, of func(M) T) Action {
 	return v.set(text, notes, func(m *Moment) (value T, ok bool) {
 		msg, ok := bodyOf[M](m, text)
 		if ok {
@@ -32,7 +32,7 @@ func SetBody[M, T any](v Var[T], text string, of func(M) T) Action {
 }
 
 // SetValue stores the result of a function of the value, of type V, of the moment's event.
-func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
+func CaptureValue[V, T any](v Var[T], text string, of func(V) T) Action {
 	return v.set(text, nothing, func(m *Moment) (value T, ok bool) {
 		if m.Event == nil {
 			return value, false

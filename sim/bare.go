@@ -25,7 +25,9 @@ func (b Bare[M]) Close() { _ = b.d.Close() } // it cannot fail
 func (b Bare[M]) Sent() int { return len(b.d.bodies) }
 
 // Ends returns the sender and the receiver of a message.
-func (b Bare[M]) Ends(i int) (from, to lockstep.Node) { return b.d.senders[i].from, b.d.senders[i].to }
+func (b Bare[M]) Endpoints(i int) (from, to lockstep.Node) {
+	return b.d.senders[i].from, b.d.senders[i].to
+}
 
 // Message returns the content of a message.
 func (b Bare[M]) Message(i int) M { return b.d.bodies[i] }

@@ -58,8 +58,8 @@ type Cluster[M any] struct {
 	// Generate generates the client requests instead of a list. Generated requests are offered to every node from the
 	// start. The content of a request is drawn when it is given, so that shrinking a run reduces and simplifies its
 	// requests.
-	Generate  gen.Gen[string]
-	Generated int
+	Generate          gen.Gen[string]
+	GeneratedRequests int
 	// Begin, if set, creates the shared state of a run that is no part of the system, such as the clients of kit/kv. It
 	// is called before the nodes start and may offer its own requests. Programs get its result from Context.Shared.
 	Begin func(out *lockstep.Outbox, draws *lockstep.Source) any
@@ -97,13 +97,13 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		Serial:   c.Serial,
 	}
 	switch {
-	case c.Generated < 0:
-		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.Generated)
-	case (c.Generate != nil) != (c.Generated > 0):
+	case c.GeneratedRequests < 0:
+		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.GeneratedRequests)
+	case (c.Generate != nil) != (c.GeneratedRequests > 0):
 		return info, fmt.Errorf(
 			"sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing",
 			c.Name,
-			c.Generated,
+			c.GeneratedRequests,
 		)
 	case c.Generate != nil && len(c.Requests) > 0:
 		return info, fmt.Errorf("sim: cluster %s has both a list of requests and generated ones", c.Name)
@@ -131,7 +131,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 		places:  make([]Context[M], c.Nodes),
 		offers:  offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat},
 	}
-	for i := range c.Generated {
+	for i := range c.GeneratedRequests {
 		d.offers.Texts = append(d.offers.Texts, fmt.Sprintf("request %d", i+1))
 	}
 	for i := range d.places {

@@ -134,7 +134,7 @@ func (c *Context[M]) crash() {
 }
 
 // Storage is the part of a node's context that Durable needs: a *Context or a *Process.
-type Storage interface {
+type DurableOwner interface {
 	storage() (disk *any, wipe *func())
 }
 
@@ -143,7 +143,7 @@ func (c *Context[M]) storage() (*any, *func()) { return &c.disk, &c.wipe }
 // Durable returns a node's stable storage: a value of type D that survives crashes. It is zero when the node first
 // starts in a run. Writes are durable immediately, unless D has a method Crash like that of a storage.Disk, which is
 // called at a crash. If D has a method Reset(), Reset replaces the assignment that sets the storage to zero.
-func Durable[D any](p Storage) *D {
+func Durable[D any](p DurableOwner) *D {
 	disk, wipe := p.storage()
 	if d, ok := (*disk).(*D); ok {
 		return d

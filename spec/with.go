@@ -4,7 +4,7 @@ import "github.com/lockstep-go/lockstep"
 
 // With makes the properties of a spec optional unless the system has one of the given options set: without them, a
 // campaign may leave the properties unchecked.
-func With(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
+func OptionalUnless(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
 
 type conditional struct {
 	lockstep.Spec

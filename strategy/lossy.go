@@ -43,7 +43,7 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return lockstep.Terms{
 		Guarantee: l.guarantee(info),
 		Runs:      l.runs(info),
-		Given:     givenRequests(info),
+		Fixed:     givenRequests(info),
 		Sweeps:    true,
 	}, nil
 }

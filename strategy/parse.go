@@ -9,7 +9,7 @@ import (
 )
 
 // Kind describes one strategy of this package.
-type Kind struct {
+type Description struct {
 	Name string
 	// Help describes the strategy in one line.
 	Help string
@@ -18,8 +18,8 @@ type Kind struct {
 }
 
 // All lists the strategies in a suitable reading order.
-func All() []Kind {
-	return []Kind{
+func All() []Description {
+	return []Description{
 		{"uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform},
 		{"lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy},
 		{
@@ -47,7 +47,7 @@ func All() []Kind {
 }
 
 // Options lists the options of a kind with their defaults.
-func (k Kind) Options() []option.Option { return option.List(k.Default) }
+func (k Description) Options() []option.Option { return option.List(k.Default) }
 
 // Parse reads "name" or "name:key=value,key=value". Omitted keys have the default value of the strategy.
 func Parse(text string) (lockstep.Strategy, error) {

@@ -269,7 +269,7 @@ func (p Partition) walked(info lockstep.Info, seen lockstep.RunStats) lockstep.G
 	g := p.guarantee(info)
 	criterion, space, err := p.Tested(info.Nodes)
 	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) &&
-		seen.Changes == seen.Runs*p.Stages; g.Certain {
+		seen.Hits == seen.Runs*p.Stages; g.Certain {
 		g.Class = fmt.Sprintf("a given goal of %v", criterion)
 	}
 	return g
@@ -417,7 +417,7 @@ func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 
 // Report reports what was drawn for the run, and how many partitions took effect.
 func (s *partitioner) Report(words bool) (a lockstep.SchedulerStats) {
-	a.Stats = lockstep.RunStats{Runs: 1, Changes: s.made}
+	a.Stats = lockstep.RunStats{Runs: 1, Hits: s.made}
 	if words {
 		a.Drawn = s.parameters()
 	}
@@ -522,7 +522,7 @@ func (s *partitioner) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	if s.Wipe {
-		for _, id := range turn.InFlight() {
+		for _, id := range turn.FreeMessages() {
 			if m := turn.Message(id); m.From != 0 && turn.Cut(m.From).Has(m.To) {
 				next.Kind, next.Msg = trace.Drop, id
 				return true

@@ -63,7 +63,7 @@ type PCTCP struct {
 // DelayBounds are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some
 // bugs need a message that many elections overtake; most are found far more often if no event is very late. The
 // evidence is in docs/evidence/strategies.md.
-var DelayBounds = [...]int{10, 30, 100}
+var LateBounds = [...]int{10, 30, 100}
 
 // DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/evidence/strategies.md.
 var DefaultPCTCP = PCTCP{Depth: 5, Steps: 300}
@@ -86,7 +86,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("pctcp", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.RunStats{Events: p.Events}), Measured: p.guarantee}
+	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.RunStats{Choices: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
 		t.Probe, t.Learn = pctcpProbe{
 			PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}},
@@ -112,7 +112,7 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	g.PerRun = math.Pow(float64(seen.Width), -2) * math.Pow(float64(p.Events), float64(1-p.Depth))
 	g.Assumes = []string{
 		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth,
-			seen.Events),
+			seen.Choices),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
 	switch {
@@ -125,9 +125,9 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 			fmt.Sprintf(
 				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d "+
 					"(late)",
-				DelayBounds[0],
-				DelayBounds[1],
-				DelayBounds[2],
+				LateBounds[0],
+				LateBounds[1],
+				LateBounds[2],
 			),
 		)
 	}
@@ -140,7 +140,7 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
-			p.Depth-1, float64(seen.Changes)/float64(seen.Runs)))
+			p.Depth-1, float64(seen.Hits)/float64(seen.Runs)))
 	}
 	return g
 }
@@ -225,7 +225,7 @@ func (s *pctcp) Reset(start *lockstep.Start) {
 	s.agenda.reset()
 	s.agenda.late = int32(max(s.Late, 0))
 	if s.Late == 0 {
-		s.agenda.late = int32(DelayBounds[s.rand.IntN(len(DelayBounds))])
+		s.agenda.late = int32(LateBounds[s.rand.IntN(len(LateBounds))])
 	}
 	s.clocks.reset()
 	s.partition.reset()
@@ -446,5 +446,5 @@ func (s *pctcp) seen() lockstep.RunStats {
 		}
 	}
 	width := max(s.used, s.peak, int(math.Ceil(math.Sqrt(float64(chains)))))
-	return lockstep.RunStats{Events: int(s.numbered), Width: width, Runs: 1, Changes: s.changed}
+	return lockstep.RunStats{Choices: int(s.numbered), Width: width, Runs: 1, Hits: s.changed}
 }

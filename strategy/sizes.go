@@ -6,7 +6,7 @@ import (
 )
 
 // Size is a row of the table of the sizes of sets of executions: by the paper's formula, and exactly.
-type Size struct {
+type SpaceSize struct {
 	// Set describes the executions.
 	Set string
 	// Paper is the size according to Table 1 of the paper.
@@ -22,7 +22,7 @@ type Size struct {
 // Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k). In each phase, a node is
 // isolated from one of the k rounds, or not at all. The bounded rows count the executions with exactly bound
 // isolations; the paper's formula is an upper bound.
-func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
+func SpaceSizes(nodes, rounds, period, bound, width int) ([]SpaceSize, error) {
 	for _, sites := range []int{nodes, nodes * nodes} {
 		if err := checkSpace("sizes", "bound", sites, rounds, period, bound); err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
 	uniform, links := nodes*rounds, nodes*nodes*rounds
 	pct := big.NewInt(int64(width))
 	pct.Mul(pct, binomial(uniform, bound-1)).Mul(pct, factorial(bound-1))
-	return []Size{
+	return []SpaceSize{
 		{"arbitrary message losses", power(2, links), power(2, links)},
 		{"k-periodic losses", power(period, links/period), newSpace(nodes*nodes, rounds, period, Unbounded).size()},
 		{"d-bounded k-periodic losses", binomial(links, bound), newSpace(nodes*nodes, rounds, period, bound).exactly()},

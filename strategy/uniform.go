@@ -60,10 +60,10 @@ const (
 	// Effects enumerates the space like Every, but skips executions with an isolation that makes no difference. Such an
 	// isolation begins in a round in which it loses no message. Runs are sequential, because the strategy learns this
 	// only from a run. It is for Uniform.
-	Effects
+	EveryEffective
 	// Distinct draws like Exact, but skips isolations known to make no difference when their round begins. Each of the
 	// other executions is at least as probable as under Exact. It is for Uniform.
-	Distinct
+	ExactEffective
 )
 
 var samplerNames = []string{"exact", "paper", "every", "partial", "effects", "distinct"}
@@ -128,11 +128,11 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	t := lockstep.Terms{
 		Guarantee:  u.guarantee(info),
 		Runs:       u.runs(info),
-		Given:      givenRequests(info),
-		Sequential: u.Sampler == Effects,
+		Fixed:      givenRequests(info),
+		Sequential: u.Sampler == EveryEffective,
 		Sweeps:     true,
 	}
-	if u.Sampler == Distinct {
+	if u.Sampler == ExactEffective {
 		t.Measured = func(seen lockstep.RunStats) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
 	}
 	return t, nil
@@ -192,7 +192,7 @@ func checkWaits(strategy string, count int, info lockstep.Info) error {
 
 // Size returns the number of executions of this number of nodes that the strategy can draw with the sampler Exact. If
 // the strategy uses the protocol's period, Size assumes 4. Fit must have succeeded.
-func (u Uniform) Size(nodes int) *big.Int {
+func (u Uniform) Executions(nodes int) *big.Int {
 	return u.of(lockstep.Info{}).space(nodes).size()
 }
 
@@ -235,7 +235,7 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
-	if u.Sampler != Effects {
+	if u.Sampler != EveryEffective {
 		s.Driver.ByRules()
 	}
 	switch u.By {
@@ -270,12 +270,12 @@ type isolator struct {
 // Reset begins a new run.
 func (s *isolator) Reset(start *lockstep.Start) {
 	s.breaker.Reset(start)
-	if s.sampler == Effects {
+	if s.sampler == EveryEffective {
 		start.SeedOf = 0
 		s.effects.begin(s.space, s.breakage)
 	}
 	clear(s.isolated)
-	if s.sampler == Distinct {
+	if s.sampler == ExactEffective {
 		s.beginDistinct()
 	}
 	for i, from := range s.starts {
@@ -293,9 +293,9 @@ func (s *isolator) Reset(start *lockstep.Start) {
 func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
 	switch s.sampler {
-	case Effects:
+	case EveryEffective:
 		s.armed = turn.Timers()
-	case Distinct:
+	case ExactEffective:
 		s.armed = turn.Timers()
 		s.begin(turn)
 	}
@@ -322,7 +322,7 @@ func newBreaker(info lockstep.Info, rounds int, s *space, sampler Sampler) break
 		space:    s,
 		sampler:  sampler,
 		breakage: s.newBreakage(),
-		requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects},
+		requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == EveryEffective},
 	}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
@@ -377,13 +377,13 @@ func (b *breaker) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 // checkSampler reports why a sampler does not fit the space or the system.
 func checkSampler(strategy string, sampler Sampler, s *space) error {
-	if (sampler == Effects || sampler == Distinct) && strategy != "uniform" {
+	if (sampler == EveryEffective || sampler == ExactEffective) && strategy != "uniform" {
 		return fmt.Errorf("%s: sampler=%s is for uniform", strategy, sampler)
 	}
-	if sampler == Distinct && s.small == nil {
+	if sampler == ExactEffective && s.small == nil {
 		return fmt.Errorf("%s: sampler=distinct cannot count %s executions, at most 2^64", strategy, s.size())
 	}
-	if (sampler == Every || sampler == Effects) && s.small == nil {
+	if (sampler == Every || sampler == EveryEffective) && s.small == nil {
 		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", strategy, sampler, s.size())
 	}
 	return nil

@@ -166,7 +166,7 @@ func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	if kind := w.kind(possible, w.rand.IntN(w.total)); kind == trace.Deliver { // the most frequent kind
-		deliver(turn, pick(w.rand, turn.InFlight()), next)
+		deliver(turn, pick(w.rand, turn.FreeMessages()), next)
 	} else {
 		w.draw(turn, kind, next)
 	}
@@ -190,7 +190,7 @@ const onMessages = trace.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Dupli
 // possible returns the weighted kinds of which a step is possible.
 func (w *walker) possible(turn *lockstep.Turn) trace.Kinds {
 	var k trace.Kinds
-	if len(turn.InFlight()) > 0 {
+	if len(turn.FreeMessages()) > 0 {
 		k |= onMessages
 	}
 	if turn.AnyTimer() {
@@ -234,7 +234,7 @@ func (w *walker) draw(turn *lockstep.Turn, k trace.Kind, next *lockstep.Step) {
 	}
 	switch k {
 	case trace.Drop, trace.Duplicate:
-		next.Msg = pick(w.rand, turn.InFlight())
+		next.Msg = pick(w.rand, turn.FreeMessages())
 	case trace.Timer:
 		next.Node = pickNode(w.rand, turn.Timers())
 	case trace.Request:
