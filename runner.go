@@ -35,7 +35,7 @@ func NewRunner(plan Plan) (*Runner, error) {
 }
 
 // NewRunnerFor makes a runner that reruns the run of a trace, in its original or a changed form. It uses the trace's
-// seed and settling stage. The scenario checks the run but moves nothing, because its steps are part of the trace.
+// seed and settling stage. The scenario checks the run but takes no steps, because the trace contains its steps.
 // NewRunnerFor refuses a system other than the trace's.
 func NewRunnerFor(plan Plan, t *trace.Trace) (*Runner, error) {
 	if plan.Strategy == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Hang is the property that a run violates if a step does not end.
+// Hang is the property that a run violates if a step does not end within the time of the watchdog.
 const Hang = "hang"
 
 // mostLeft is the number of hanging goroutines that a campaign leaves running before it stops. Each of them may keep
