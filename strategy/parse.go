@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// Kind describes one strategy of this package.
+// Description describes one strategy of this package, for help texts and the parser.
 type Description struct {
 	Name string
 	// Help describes the strategy in one line.
@@ -46,8 +46,8 @@ func All() []Description {
 	}
 }
 
-// Options lists the options of a kind with their defaults.
-func (k Description) Options() []option.Option { return option.List(k.Default) }
+// Options lists the options of the strategy with their defaults.
+func (d Description) Options() []option.Option { return option.List(d.Default) }
 
 // Parse reads "name" or "name:key=value,key=value". Omitted keys have the default value of the strategy.
 func Parse(text string) (lockstep.Strategy, error) {

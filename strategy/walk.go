@@ -14,9 +14,11 @@ import (
 // Walk takes one random step after another. It first draws a kind of step by the given weights, among the possible
 // kinds, then a possible step of that kind uniformly. A kind with weight 0 is never taken.
 //
-// Where the engine does not control single messages, the weights of delivering and duplicating become weights of
-// letting time pass. The weight of losing becomes that of cutting and of healing or, if links cannot be cut, of
-// crashing and restarting. If the system has no timers, their weight becomes a weight of letting time pass.
+// On some systems, a weight counts for another kind of step:
+//
+//   - If the engine does not control single messages, Deliver and Duplicate count for Wait.
+//   - In that case, Drop counts for Cut and for Heal or, if links cannot be cut, for Crash and for Restart.
+//   - If the system has no timers but supports Wait, Timer counts for Wait.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight" range:"0.."`
 	Drop      int `help:"weight of losing a message in flight" range:"0.."`
