@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Synchronous is the strategy for runs without faults, the reference for distances. Messages arrive in the order of
-// sending. When none is in flight, the waiting requests are given to the nodes in turn; when none waits, the timer
+// Synchronous is the strategy for runs without faults. [Distances] measures in such runs. Messages arrive in the order
+// of sending. When none is in flight, the waiting requests are given to the nodes in turn; when none waits, the timer
 // that is due first fires. A request may wait again after it was given, because the node could not serve it. It is
 // given again after the next timer: otherwise retrying clients would stop the clock. Synchronous draws nothing.
 type Synchronous struct {
