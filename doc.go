@@ -7,8 +7,8 @@
 //
 // # Parts of a plan
 //
-// A [Plan] names a [System], a [Strategy], a [Spec], and optionally a [Scenario] and some [Observer]s. These are
-// immutable values. Each makes a second object for every worker, which holds the state of one run after the other:
+// A [Plan] names a [System], a [Strategy], a [Spec], and optionally a [Scenario] and values of [Observer]. Each makes a
+// second object for every worker, which holds the state of one run after the other:
 //
 //	System    makes a  Deployment, which performs steps
 //	Strategy  makes a  Scheduler,  which chooses the next step

@@ -276,7 +276,7 @@ func firstLine(text string) string {
 
 // vacuous lists the parts and properties that no run exercised.
 func (r *Result) vacuous() (list []Problem) {
-	for _, name := range r.Idle() {
+	for _, name := range r.IdleParts() {
 		list = append(list, Problem{Kind: ProblemVacuousPart, Severity: SeverityWarning, Count: r.Runs,
 			Text: fmt.Sprintf("the part of the scenario %q never took effect", name)})
 	}

@@ -70,7 +70,7 @@ type Result struct {
 type Unknown struct {
 	Run    int
 	Reason string
-	// Inconclusive says that the reason is the environment, and not a limit of the plan.
+	// Inconclusive says that the reason is the environment, and not a limit of the plan or of the monitor.
 	Inconclusive bool
 }
 
@@ -131,10 +131,10 @@ func (r *Result) MarkFlaky(i int, how string) {
 	}
 }
 
-// VacuousParts names the parts and properties that the campaign never exercised, and what it never reached: see Idle,
-// Unchecked and Unreached. A campaign without findings has shown little about them.
+// VacuousParts names what the campaign never exercised: see [Result.IdleParts], [Result.Unchecked] and
+// [Result.Unreached]. A campaign without findings has shown little about them.
 func (r *Result) VacuousParts() []string {
-	names := r.Idle()
+	names := r.IdleParts()
 	for _, p := range r.Unchecked() {
 		names = append(names, "property "+p)
 	}
@@ -144,9 +144,8 @@ func (r *Result) VacuousParts() []string {
 	return names
 }
 
-// Idle names the parts of the scenario that never took effect in any run, except optional ones. It is not about idle
-// runs: see IdleRuns.
-func (r *Result) Idle() []string { return zero(r.Effects) }
+// IdleParts names the parts of the scenario that never took effect in any run, except optional ones.
+func (r *Result) IdleParts() []string { return zero(r.Effects) }
 
 // Unchecked names the properties that could never have failed, as far as the spec counts.
 func (r *Result) Unchecked() []string { return zero(ofKind(r.Checked, false)) }

@@ -11,8 +11,8 @@ import (
 type Scenario interface {
 	// Name is the scenario's name in traces and reports.
 	Name() string
-	// Fit reports why the scenario does not fit such a system. Otherwise it returns the fault model that it declares
-	// for its runs: nil if any fault is allowed.
+	// Fit returns an error if the scenario does not fit a system with this description. Otherwise it returns the fault
+	// model that the scenario declares for its runs: nil if any fault is allowed.
 	Fit(Info) (*Budget, error)
 	// New makes a director, which serves many runs of one worker.
 	New(Info) Director

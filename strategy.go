@@ -13,7 +13,7 @@ type Strategy interface {
 	// String is the strategy as written on the command line, e.g.
 	// "uniform:isolations=4,rounds=16".
 	String() string
-	// Fit returns the terms on which the strategy explores such a system, or why it cannot.
+	// Fit returns the terms on which the strategy explores a system with this description, or why it cannot.
 	Fit(Info) (Terms, error)
 	// New makes a scheduler, which serves many runs of one worker. Fit has passed.
 	New(Info) Scheduler
@@ -98,10 +98,10 @@ type Learner interface {
 // FeatureLearner is a scheduler that learns from what each run reached, beyond what it sees of the run itself.
 type FeatureLearner interface {
 	Scheduler
-	// Reached receives the features that the run just made has reached, each once, of the kind that Terms.Features
+	// ReachedFeatures receives the features that the run just made has reached, each once, of the kind that Terms.Features
 	// names. It is called before the next Reset, and before Learned. It is not called for an inconclusive run. The
 	// scheduler must not keep the list.
-	Reached(features []uint64)
+	ReachedFeatures(features []uint64)
 }
 
 // Start is what a scheduler gets at the start of a run. All of its choices must follow from it and from what the

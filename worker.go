@@ -150,7 +150,7 @@ func (w *worker) reached() {
 	}
 	if learner, ok := w.sched.(FeatureLearner); ok {
 		list, _ := w.features.Features(w.terms.Features)
-		learner.Reached(list)
+		learner.ReachedFeatures(list)
 	}
 }
 

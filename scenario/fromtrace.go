@@ -50,7 +50,7 @@ func (f FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
 	return p
 }
 
-// Fit reports whether the run can be repeated on such a system.
+// Fit reports whether the run can be repeated on the system.
 func (f FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	switch {
 	case f.Trace == nil:

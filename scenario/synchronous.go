@@ -19,7 +19,7 @@ type Synchronous struct {
 // String is the strategy as written on the command line.
 func (s Synchronous) String() string { return fmt.Sprintf("synchronous:steps=%d", s.Steps) }
 
-// Fit returns the terms on which the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (s Synchronous) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if s.Steps < 0 {
 		return lockstep.Terms{}, fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)

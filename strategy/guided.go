@@ -274,8 +274,8 @@ func (g *guided) observe(turn *lockstep.Turn) {
 	}
 }
 
-// Reached looks for something new among the features of the run just made.
-func (g *guided) Reached(features []uint64) {
+// ReachedFeatures looks for something new among the features of the run just made.
+func (g *guided) ReachedFeatures(features []uint64) {
 	for _, f := range features {
 		g.meet(0, f)
 	}
