@@ -7,25 +7,28 @@
 //
 // # Parts of a plan
 //
-// A [Plan] names a [System], a [Strategy], a [Spec], and optionally a [Scenario] and values of [Observer]. Each makes a
-// second object for every worker, which holds the state of one run after the other:
+// A [Plan] names a [System], a [Strategy] and a [Spec]. It may name a [Scenario] and values of [Observer], too. Each of
+// these makes a second object for every worker, which acts in one run after the other:
 //
-//	System    makes a  Deployment, which performs steps
-//	Strategy  makes a  Scheduler,  which chooses the next step
-//	Scenario  makes a  Director,   which makes some choices before the scheduler does
-//	Spec      makes a  Monitor,    which checks properties
-//	Observer  makes a  Watcher,    which measures the run
+//	in the plan  in a run    what it does there
+//	System       Deployment  performs the steps
+//	Strategy     Scheduler   chooses the next step
+//	Scenario     Director    makes some of the choices before the scheduler does
+//	Spec         Monitor     checks properties
+//	Observer     Watcher     measures the run
 //
-// [Explore] makes a campaign: many runs of the plan, each from its own seed. In a run, the engine asks the scheduler
-// for the next step, and the deployment performs it. Then watchers, director and monitor observe its effects, until
-// there is a verdict. Packages above this one repeat recorded runs (replay), make them shorter (shrink), and rewrite
-// them as rounds (lockstepform). They store and draw runs (artifact, report), and do all of this in a Go test
-// (locksteptest).
+// [Explore] makes a campaign: many runs of the plan, each from its own seed. Packages above this one repeat recorded
+// runs (replay), make them shorter (shrink), and rewrite them as rounds (lockstepform). They store runs and make pages
+// of them (artifact, report), and do all of this in a Go test (locksteptest).
 //
 // # A run
 //
-// A run has an exploring stage, in which faults occur. A settling stage may follow: faults stop, cuts heal, crashed
-// nodes restart, and delivery is fair. So liveness can be checked ([Plan.Settle]).
+// A run is a sequence of steps, e.g. that a message is delivered, that a timer fires or that a node crashes. The engine
+// asks the scheduler for the next step, and the deployment performs it. Then watchers, director and monitor observe its
+// effects, until there is a verdict.
+//
+// A run has an exploring stage, in which faults occur. A settling stage may follow, so that liveness can be checked
+// ([Plan].Settle): faults stop, cuts heal, crashed nodes restart, and delivery is fair.
 //
 // A message is in flight from its sending until it is delivered or lost. While it is in flight, it is either free, or
 // held back by the scenario. The scheduler sees only free messages.
