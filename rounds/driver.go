@@ -173,7 +173,7 @@ func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
 
 // InOrder declares that the plan leaves the order of arrival to the rules: the engine may then ask it for losses, see
-// [lockstep.Run.Sweep].
+// [lockstep.Turn.Sweep].
 func (d *Driver) InOrder() { d.inOrder, d.loses = true, d.plan.Loses }
 
 // Loosely sets whether a message that is sent when its round is over waits for the next round of that name. Rounds

@@ -193,8 +193,8 @@ func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 	return s.effects.report(words)
 }
 
-// Order keeps the order of sending. With the sampler Effects, it records the traffic of the round, and checks whether
-// the isolations that begin in it lose a message.
+// Order keeps the order of sending. With the sampler EveryEffective, it records the traffic of the round, and checks
+// whether the isolations that begin in it lose a message.
 func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 	if s.sampler != EveryEffective || !s.breaks() {
 		return
