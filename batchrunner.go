@@ -32,7 +32,7 @@ type BatchRunner struct {
 	learned  map[int][]byte // by first run, if there are several lineages
 }
 
-// NewBatchRunner prepares a plan.
+// NewBatchRunner checks a plan and makes a batch runner for it.
 func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 	p, err := plan.prepare()
 	if err != nil {
@@ -67,14 +67,14 @@ func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 	return c, nil
 }
 
-// Prepared is the plan with all defaults filled in and with its strategy as it has learned, and the properties of
-// system and strategy.
+// Prepared returns the plan with all defaults filled in and with its strategy as it has learned. It also returns the
+// properties of system and strategy.
 func (b *BatchRunner) Prepared() (Plan, Info, Terms) { return b.plan.Plan, b.plan.info, b.plan.terms }
 
-// Properties are the properties of the spec, each with a count of zero checks.
+// Properties lists the properties of the spec as they are before the first run: N is [NotCounted].
 func (b *BatchRunner) Properties() []Count { return b.plan.unchecked() }
 
-// WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
+// WarmUp deploys the system before the first run, so that the process has done its one-time work when the runs begin.
 func (b *BatchRunner) WarmUp(ctx context.Context) error {
 	x := newCampaign(ctx, b, 0, 0, 0)
 	return x.worker(0).deploy()
@@ -142,7 +142,8 @@ func (b *BatchRunner) Close() (err error) {
 	return err
 }
 
-// Conclude adds to the result of a whole campaign the values that are known only after the last run.
+// Conclude completes the result of a whole campaign with the values that are known only after the last run, such as the
+// guarantee.
 func (b *BatchRunner) Conclude(r *Result) {
 	if b.plan.terms.Measured != nil {
 		r.Guarantee = b.plan.terms.Measured(r.Stats)
@@ -171,8 +172,8 @@ func (b *BatchRunner) Conclude(r *Result) {
 // given says what stayed the same in all runs of a campaign that made every execution.
 func (b *BatchRunner) given() string {
 	var list []string
-	if b.plan.terms.Given != "" {
-		list = append(list, b.plan.terms.Given)
+	if b.plan.terms.Fixed != "" {
+		list = append(list, b.plan.terms.Fixed)
 	}
 	if b.plan.info.Draws != "" {
 		list = append(list, "one draw of the "+b.plan.info.Draws+" of "+b.plan.info.Name)

@@ -2,7 +2,7 @@ package lockstep
 
 import "fmt"
 
-// Unlimited as a number in a Budget means that there is no bound.
+// Unlimited as a number in a [Budget] means that there is no bound.
 const Unlimited = -1
 
 // Budget is a fault model: how many faults of each kind a run may have. Faults of the scenario and of the strategy
@@ -11,14 +11,14 @@ const Unlimited = -1
 type Budget struct {
 	// Crashes is the number of nodes that may crash, at once or one after the other.
 	Crashes int
-	// Byzantine is the number of nodes that may send forged messages. Crashes of such a node and messages that it
-	// omits are its own choice and cost nothing more.
+	// Byzantine is the number of nodes that may send forged messages. Crashes of such a node and losses of its messages
+	// do not count.
 	Byzantine int
-	// Losses is the number of messages that may be lost: dropped or sent into a cut.
-	// Messages to a crashed node and from a Byzantine node do not count.
+	// Losses is the number of messages that may be lost: dropped or sent into a cut. Messages to a crashed node and
+	// from a Byzantine node do not count.
 	Losses int
-	// Links is the number of links, each in one direction, that may lose any number of messages. A run conforms to
-	// the model if it conforms to Losses or to Links.
+	// Links is the number of links, each in one direction, that may lose any number of messages. The losses of a run
+	// fit the budget if there are at most Losses of them, or if they lie on at most Links links.
 	Links int
 	// Duplicates is the number of messages that may arrive twice.
 	Duplicates int

@@ -474,7 +474,7 @@ func (*eagerness) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		*next = toy.Deliver(1)
 		return true
 	}
-	for _, id := range slices.Backward(turn.InFlight()) {
+	for _, id := range slices.Backward(turn.FreeMessages()) {
 		if turn.Deliverable(id) {
 			*next = toy.Deliver(id)
 			return true
@@ -504,7 +504,7 @@ func TestLose(t *testing.T) {
 	lostBefore := 0
 	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		lostBefore = r.Losses()
-		if len(r.InFlight()) != 0 || r.IsInFlight(2) {
+		if len(r.FreeMessages()) != 0 || r.IsFree(2) {
 			return &lockstep.Finding{Property: "checker", Text: "still in flight"}
 		}
 		return &toy.Anything
@@ -733,7 +733,7 @@ func (waiting) Capabilities() lockstep.Capabilities                             
 func (waiting) Close() error                                                         { return nil }
 func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	if w.early {
-		out.Stop(out.Now() - 99)
+		out.WaitEnded(out.Now() - 99)
 	}
 	return nil
 }

@@ -443,7 +443,7 @@ func TestScenario(t *testing.T) {
 	}
 	free := 0
 	spec := toy.Checker{
-		OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.InFlight()); return nil },
+		OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.FreeMessages()); return nil },
 		AtEnd:  toy.AtEnd.AtEnd,
 	}
 	tr := toy.One(

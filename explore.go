@@ -124,7 +124,7 @@ func (c *campaign) worker(number int) *worker {
 
 // make makes the runs from first up to, not including, end.
 func (c *campaign) make(worker, first, end int) batch {
-	if c.Watch != nil {
+	if c.Watchdog != nil {
 		return c.watched(worker, first, end)
 	}
 	return c.runs(c.worker(worker), first, end)

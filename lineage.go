@@ -16,18 +16,19 @@ func (b *BatchRunner) epoch(run int) int {
 	return run / all * all
 }
 
-// Learn passes to the batch runner what a lineage learned in its runs from first on; see [Learner]. A batch runner
-// needs this for all runs of earlier epochs before it makes runs. It already knows what its own runs learned.
-func (b *BatchRunner) Learn(first int, learned []byte) {
+// Learn passes to the batch runner what one lineage learned in one epoch. The number firstRun is that of the lineage's
+// first run in the epoch. A batch runner needs this for all lineages of all earlier epochs before it makes runs. It
+// already knows what its own runs learned. See [Learner].
+func (b *BatchRunner) Learn(firstRun int, learned []byte) {
 	if b.learned == nil {
 		b.learned = map[int][]byte{}
 	}
-	b.learned[first] = learned
+	b.learned[firstRun] = learned
 }
 
-// Learned returns, encoded, what one lineage learned in an epoch; first is the number of the first run of that epoch.
-// It is nil if the batch runner does not know it.
-func (b *BatchRunner) Learned(first int) []byte { return b.learned[first] }
+// Learned returns what one lineage learned in one epoch, encoded by its scheduler. The number firstRun is that of the
+// lineage's first run in the epoch. The result is nil if the batch runner does not know it.
+func (b *BatchRunner) Learned(firstRun int) []byte { return b.learned[firstRun] }
 
 // makeSeverally makes the runs of several lineages: those of one epoch concurrently, one epoch after the other.
 func (c *campaign) makeSeverally(first int) {

@@ -61,27 +61,29 @@ func (r *Run) Messages() []trace.Message { return r.messages }
 // Message is the envelope of a message.
 func (r *Run) Message(id trace.ID) *trace.Message { return &r.messages[id-1] }
 
-// SameTag is the number of the first message from which on all messages carry the tag of the last one. Before any
-// message is sent, it is the number of the next one.
+// SameTag is the number of the first message of the latest series with equal tags: all messages from this one on carry
+// the tag of the last one. Lock-step strategies use it to see at once that all messages in flight belong to one round.
+// Before any message is sent, it is the number of the next one.
 func (r *Run) SameTag() trace.ID { return r.sameTag }
 
-// InFlight lists the messages that a strategy may deliver or drop, oldest first.
-func (r *Run) InFlight() []trace.ID { return r.flying[r.landed:] }
+// FreeMessages lists the messages in flight that are not held ([Run.IsHeld]), oldest first. A strategy may drop any of
+// them, and deliver those that are [Run.Deliverable].
+func (r *Run) FreeMessages() []trace.ID { return r.flying[r.landed:] }
 
-// IsInFlight reports whether a message is in flight and free for the strategy.
-func (r *Run) IsInFlight(id trace.ID) bool {
+// IsFree reports whether a message is in flight and not held ([Run.IsHeld]), so that [Run.FreeMessages] has it.
+func (r *Run) IsFree(id trace.ID) bool {
 	i := uint(id) - 1 // huge if the number is not positive
 	return i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight
 }
 
-// IsHeld reports whether a message is in flight but not free for the strategy. The scenario holds it, or holds an
-// earlier message on the same FIFO link.
+// IsHeld reports whether a message is in flight but kept from the strategy. The scenario holds it, or holds an earlier
+// message on the same FIFO link.
 func (r *Run) IsHeld(id trace.ID) bool {
 	return r.onItsWay(id) && r.messages[id-1].Fate != trace.InFlight
 }
 
-// Deliverable reports whether a message in flight may be delivered now. Its receiver must be up and, if links are
-// FIFO, no older message may be in flight on its link.
+// Deliverable reports whether a free message may be delivered now. Its receiver must be up. If links are FIFO, no older
+// message may be in flight on its link.
 func (r *Run) Deliverable(id trace.ID) bool {
 	return r.calm || r.arrives(id)
 }
@@ -90,7 +92,8 @@ func (r *Run) arrives(id trace.ID) bool {
 	return r.up.Has(r.messages[id-1].To) && r.Head(id) == id && !r.overtakes(id)
 }
 
-// Head is the oldest message in flight on the given message's link. It is the message itself if links are not FIFO.
+// Head is the oldest message in flight on the given message's link, free or held. If links are not FIFO, it is the
+// given message itself.
 func (r *Run) Head(id trace.ID) trace.ID {
 	if r.links == nil {
 		return id
@@ -102,7 +105,7 @@ func (r *Run) Head(id trace.ID) trace.ID {
 	return l.queue[l.first]
 }
 
-// Cut is the set of nodes that messages from n do not reach.
+// Cut is the set of nodes to which messages from n are lost, because a Cut step cut the link.
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
 
 // onItsWay reports whether the message exists and is neither delivered nor lost.

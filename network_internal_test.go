@@ -25,7 +25,7 @@ func TestInFlight(t *testing.T) {
 		}
 		most := 1 + source.IntN(80) // approximate number of messages in flight
 		for range 600 {
-			flying := r.InFlight()
+			flying := r.FreeMessages()
 			switch k := source.IntN(10); {
 			case len(flying) == 0 || k < 4 && len(flying) < most:
 				if source.IntN(2) == 0 {
@@ -66,8 +66,8 @@ func TestInFlight(t *testing.T) {
 					want = append(want, trace.ID(i+1))
 				}
 			}
-			if !slices.Equal(r.InFlight(), want) {
-				t.Fatalf("seed %d: in flight are %v, want %v", seed, r.InFlight(), want)
+			if !slices.Equal(r.FreeMessages(), want) {
+				t.Fatalf("seed %d: in flight are %v, want %v", seed, r.FreeMessages(), want)
 			}
 		}
 	}

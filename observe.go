@@ -2,40 +2,42 @@ package lockstep
 
 import "fmt"
 
-// Observer watches the runs of a campaign without checking them, e.g. to measure what they cover. It is part of a
-// [Plan].
+// Observer measures the runs of a campaign without checking them, e.g. what they cover. It is part of a [Plan].
 type Observer interface {
 	// New makes a watcher, which serves many runs of one worker.
 	New(Info) Watcher
-	// Collect receives the watcher's notes on each run of the result, in run order and sequentially, for any number of
-	// workers.
+	// Collect receives what a watcher noted in a run of the result (Watcher.Noted). It is called in run order and
+	// sequentially, for any number of workers.
 	Collect(run int, noted any)
 }
 
-// Watcher observes one run after the other, for its [Observer].
+// Watcher measures one run after the other, for its [Observer].
 type Watcher interface {
 	// Reset begins a new run.
 	Reset()
-	// Observe is called after the start of a run and after every step, before the scenario and the spec see it. The
-	// method run.Settling distinguishes the steps of the settling stage.
+	// Observe is called after the start of a run and after every step, before the scenario and the spec see it. In the
+	// settling stage, run.Settling reports true.
 	Observe(run *Run)
-	// Noted returns the run's data for the observer. It must not change with the next run.
+	// Noted returns what the watcher measured in the run, for Collect of its observer. The value must not change with
+	// the next run.
 	Noted() any
 }
 
 // FeatureSource is a [Watcher] or a [Monitor] that offers what a run reached to strategies that learn from it, as
 // features: numbers that stand for something a run can reach, such as a statement of the system or a state of a model.
 type FeatureSource interface {
-	// Features returns the features of a kind that the run just made reached, each once. Their order is the same when
-	// the run is repeated. The result is valid until the next run. Features reports false if it does not offer the
-	// kind; it is asked for that before the first run, too.
+	// Features returns the features of the given kind that the run just made has reached, each once. Their order is the
+	// same when the run is repeated. The result is valid until the next run. Features reports false if the source does
+	// not offer the kind; this may be asked before the first run, too.
 	Features(kind string) ([]uint64, bool)
 }
 
 // The kinds of features that Lockstep knows.
 const (
-	CodeFeatures  = "code"  // statements of the system that the run executed
-	ModelFeatures = "model" // states and rules of a model with which the run was compared
+	// CodeFeatures are statements of the system that the run executed, with how often it did (package coverage/code).
+	CodeFeatures = "code"
+	// ModelFeatures are states and rules of a model that a spec follows beside the system (package distal/conform).
+	ModelFeatures = "model"
 )
 
 // sourceOf returns the first watcher or the monitor that offers a kind of features; nil if none does.

@@ -12,14 +12,15 @@ import (
 // only.
 type Outbox struct{ run *Run }
 
-// Now is the run's time.
+// Now is the time of the run: see [trace.Time].
 func (o *Outbox) Now() trace.Time { return o.run.now }
 
 // Advance reports the time of a system that has a clock of its own. Time never goes back.
 func (o *Outbox) Advance(to trace.Time) { o.run.now = max(o.run.now, to) }
 
-// Stop reports that a Wait step ended early, because something happened.
-func (o *Outbox) Stop(at trace.Time) {
+// WaitEnded reports that a Wait step ended early, at the given time, because something happened. It has no effect in
+// another step.
+func (o *Outbox) WaitEnded(at trace.Time) {
 	if r := o.run; r.Last().Kind == trace.Wait {
 		r.now = min(r.now, max(at, r.now-r.Last().For))
 	}
@@ -32,14 +33,14 @@ func (o *Outbox) Settling() bool { return o.run.settling }
 // Message is the envelope of a message of this run. It must not be written to.
 func (o *Outbox) Message(id trace.ID) *trace.Message { return &o.run.messages[id-1] }
 
-// Cut is the set of nodes that messages from n do not reach.
+// Cut is the set of nodes to which messages from n are lost, because a Cut step cut the link.
 func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
 
-// InFlight is the number of messages in flight, including those held by a scenario.
+// InFlight is the number of messages in flight: the free ones, and those that the scenario holds.
 func (o *Outbox) InFlight() int { return len(o.run.flying) - o.run.landed + o.run.aside }
 
-// Coming lists the messages in flight to a node, the youngest first.
-func (o *Outbox) Coming(n Node) iter.Seq[*trace.Message] {
+// Incoming lists the messages in flight to a node, the youngest first, whether or not the scenario holds them.
+func (o *Outbox) Incoming(n Node) iter.Seq[*trace.Message] {
 	return func(yield func(*trace.Message) bool) {
 		r := o.run
 		for i := len(r.messages) - 1; i >= 0; i-- {
@@ -50,45 +51,47 @@ func (o *Outbox) Coming(n Node) iter.Seq[*trace.Message] {
 	}
 }
 
-// Send sends a message and returns the number of its body, under which the system stores it. The tag is zero if
-// messages carry none. A message on a cut link is lost at once.
-func (o *Outbox) Send(from, to Node, kind string, tag trace.Tag) (body trace.ID) {
-	return o.SendAt(from, to, kind, tag, 0)
+// Send sends a message of the given type and returns the number of its body, under which the system stores the body.
+// The tag is zero if messages carry none. A message on a cut link is lost at once.
+func (o *Outbox) Send(from, to Node, msgType string, tag trace.Tag) (body trace.ID) {
+	return o.SendAt(from, to, msgType, tag, 0)
 }
 
-// Broadcast is Send to every node, the sender included. The messages share one body.
-func (o *Outbox) Broadcast(from Node, kind string, tag trace.Tag) (body trace.ID) {
+// Broadcast sends a message to every node, the sender included, and returns the number of the body, which all copies
+// share.
+func (o *Outbox) Broadcast(from Node, msgType string, tag trace.Tag) (body trace.ID) {
 	r := o.run
 	if int(from) > r.nodes {
 		r.misaddressed(from, toAll)
 	}
 	r.bodies++
-	r.sendAll(from, kind, tag, r.bodies)
+	r.sendAll(from, msgType, tag, r.bodies)
 	return r.bodies
 }
 
-// SendAt is Send for a message that is due at a time.
-func (o *Outbox) SendAt(from, to Node, kind string, tag trace.Tag, at trace.Time) (body trace.ID) {
+// SendAt is [Outbox.Send] for a message that is due at a time: strategies that follow virtual time deliver it no
+// earlier.
+func (o *Outbox) SendAt(from, to Node, msgType string, tag trace.Tag, at trace.Time) (body trace.ID) {
 	o.run.bodies++
-	o.run.send(from, to, kind, tag, at, o.run.bodies)
+	o.run.send(from, to, msgType, tag, at, o.run.bodies)
 	return o.run.bodies
 }
 
-// Forged returns the body of a Replace step, in the chooser's text, and the number under which the system stores the
-// body parsed from it.
+// Forged is for a Replace step. It returns the text that [Turn.Forge] or [Control.Forge] got as the body. The system
+// parses the text, and stores the message under the returned number.
 func (o *Outbox) Forged(s *Step) (text string, body trace.ID) {
 	return o.run.forged[s.Request], o.run.bodies
 }
 
-// Retype sets the type and tag of a message after a Replace step gave it another body.
-func (o *Outbox) Retype(id trace.ID, kind string, tag trace.Tag) {
+// Retype sets the type and tag of a message, for a Replace step that gives the message another body.
+func (o *Outbox) Retype(id trace.ID, msgType string, tag trace.Tag) {
 	r := o.run
 	m := &r.messages[id-1]
 	if m.Tag != tag {
 		r.sameTag = trace.ID(len(r.messages) + 1)
 	}
-	m.Type, m.Tag = kind, tag
-	r.mixText(kind)
+	m.Type, m.Tag = msgType, tag
+	r.mixText(msgType)
 }
 
 // Lose reports that a message in flight did not survive the step, though no step dropped it: the connection that
@@ -135,7 +138,7 @@ func (o *Outbox) SetTimer(n Node, at trace.Time) {
 func (o *Outbox) StopTimer(n Node) { o.run.timers = o.run.timers.Without(n) }
 
 // Down reports that a node stopped on its own: its process exited. The node is down until a Restart step, as after a
-// Crash step, and costs nothing of the fault budget.
+// Crash step. This is no fault of the fault budget.
 func (o *Outbox) Down(n Node) {
 	r := o.run
 	if !r.up.Has(n) {
@@ -146,10 +149,12 @@ func (o *Outbox) Down(n Node) {
 	r.mix(uint64(n))
 }
 
-// Offer announces a client's request that may be given to one of the nodes p.To.
+// Offer announces a client's request, which from now on waits. A Request step gives it to one of the nodes p.To, and
+// may come at any time. The strategy chooses that step, unless the scenario reserves the request ([Control.Reserve]):
+// then only the scenario does. A request that is given or withdrawn no longer waits; the system may offer it again.
 func (o *Outbox) Offer(p trace.Pending) { o.run.pending = append(o.run.pending, p) }
 
-// Describe reports as text what the step under way is about, if the engine did not know it before: the content of a
+// Describe reports as text what the current step is about, if the engine did not know it before: the content of a
 // request, or which of the node's timers fires.
 func (o *Outbox) Describe(text string) {
 	switch r := o.run; r.Last().Kind {
@@ -160,15 +165,16 @@ func (o *Outbox) Describe(text string) {
 	}
 }
 
-// Withdraw takes back an offered request that has not been given yet.
+// Withdraw takes back a waiting request, i.e. one that was offered and has not been given to a node.
 func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }
 
-// Texts reports whether the deployment should render messages and states as text now, with Text and State. It should
-// while a run is recorded, or watched by an observer that reads texts. Otherwise both do nothing, and the deployment
-// saves the work.
+// Texts reports whether the deployment should render messages and states as text now, with [Outbox.Text] and
+// [Outbox.State]. It should in a recorded run, with [Plan].Texts, and with [Terms].Texts. Otherwise these two methods
+// do nothing, and the deployment saves the work.
 func (o *Outbox) Texts() bool { return o.run.wantTexts }
 
-// Text is the content of a message after "1->2 Type", e.g. "phase=1 log=a", by the number of its body.
+// Text gives the content of a message as text, by the number of its body. Traces print it behind link and type: with
+// the content "log=a", a message reads "1->2 Prepare log=a".
 func (o *Outbox) Text(body trace.ID, text string) {
 	if r := o.run; r.wantTexts {
 		for len(r.texts) < int(body) {
@@ -178,15 +184,15 @@ func (o *Outbox) Text(body trace.ID, text string) {
 	}
 }
 
-// State is the state of a node as a short text, reported when it may have changed.
+// State gives the state of a node as a short text. A system calls it when the state may have changed.
 func (o *Outbox) State(n Node, text string) {
 	if r := o.run; r.wantTexts {
 		r.states[n] = trace.Cap(text)
 	}
 }
 
-// Log adds a line to the recording, for readers alone: see [trace.Log]. Only a run whose texts are wanted has log
-// lines.
+// Log adds a line to the recording, for its readers alone: see [trace.Log]. Only a run whose texts are wanted
+// ([Outbox.Texts]) has log lines.
 func (o *Outbox) Log(l trace.Log) {
 	if r := o.run; r.wantTexts {
 		l.Source, l.Level, l.Text = trace.Cap(l.Source), trace.Cap(l.Level), trace.Cap(l.Text)
@@ -194,7 +200,7 @@ func (o *Outbox) Log(l trace.Log) {
 	}
 }
 
-// States reports the states of all nodes that are up, if texts are wanted.
+// States gives the states of all nodes that are up, if texts are wanted ([Outbox.Texts]).
 func (o *Outbox) States(text func(Node) string) {
 	if r := o.run; r.wantTexts {
 		for n := range r.up.All() {

@@ -41,7 +41,7 @@ func (f *flights) Observe(run *lockstep.Run) {
 	all, to1 := 0, []trace.ID{}
 	for i := range run.Messages() {
 		m := &run.Messages()[i]
-		if held := run.IsHeld(m.ID); held || run.IsInFlight(m.ID) {
+		if held := run.IsHeld(m.ID); held || run.IsFree(m.ID) {
 			all++
 			if held {
 				f.held++
@@ -54,7 +54,7 @@ func (f *flights) Observe(run *lockstep.Run) {
 	if got := (*f.out).InFlight(); got != all {
 		f.t.Fatalf("after step %d %d messages are in flight, the outbox says %d", run.Steps(), all, got)
 	}
-	for m := range (*f.out).Coming(1) {
+	for m := range (*f.out).Incoming(1) {
 		if len(to1) == 0 || m.ID != to1[len(to1)-1] {
 			f.t.Fatalf("after step %d message %d is said to come to node 1, on their way are %v", run.Steps(), m.ID,
 				to1)

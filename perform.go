@@ -231,7 +231,7 @@ func (r *Run) keepLimits() {
 
 func (r *Run) exceeds() {
 	r.end(fmt.Sprintf("time beyond %d", r.maxTime))
-	if len(r.InFlight()) > r.maxInFlight {
+	if len(r.FreeMessages()) > r.maxInFlight {
 		r.end(fmt.Sprintf("more than %d messages in flight%s", r.maxInFlight, r.flood()))
 	}
 }
@@ -242,7 +242,7 @@ func (r *Run) flood() string {
 		what string
 		from Node
 	}
-	counts, all := map[kind]int{}, r.InFlight()
+	counts, all := map[kind]int{}, r.FreeMessages()
 	for _, id := range all {
 		k := kind{r.messages[id-1].Type, r.messages[id-1].From}
 		if counts[k]++; 2*counts[k] > len(all) {

@@ -46,11 +46,14 @@ type Plan struct {
 	// Budget is the fault model: a run with more faults is unknown, whatever it shows. Nil means the scenario's fault
 	// model; if the scenario declares none, any fault is allowed.
 	Budget *Budget
-	// MaxSteps, MaxInFlight and MaxTime bound a run: its steps, its messages in flight at once, and its time. A run
-	// that reaches a bound has the verdict unknown, with the bound as the reason. 0 means DefaultSteps,
-	// DefaultInFlight and no bound on the time.
-	MaxSteps, MaxInFlight int
-	MaxTime               trace.Time
+	// MaxSteps bounds the steps of a run; 0 means DefaultSteps. A run that reaches a bound has the verdict unknown, with
+	// the bound as the reason.
+	MaxSteps int
+	// MaxInFlight bounds the free messages at any time: those in flight that the scenario does not hold. 0 means
+	// DefaultInFlight.
+	MaxInFlight int
+	// MaxTime bounds the time of a run; 0 means no bound.
+	MaxTime trace.Time
 	// MaxInconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means
 	// DefaultInconclusive. A campaign with more of them ends with an error if they are more than half of its runs, or
 	// more than this number in a row.
@@ -65,31 +68,32 @@ type Plan struct {
 	Scratch string
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
-	// AllowVacuous lets a Go test pass even if parts of the scenario never took effect, or a property was never
-	// checked; see Result.VacuousParts.
+	// AllowVacuous lets a Go test pass although parts of the scenario never took effect, or properties were never
+	// checked: see Result.VacuousParts.
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int
-	// Distinct counts the distinct schedules and, if the system offers fingerprints, the distinct states of the first
-	// runs and of one of many after them (Result.StateRuns). It adds less than a tenth to the time.
+	// Distinct makes the campaign count its distinct schedules and, if the system offers fingerprints, the distinct
+	// states of some of its runs (Result.StateRuns). It adds less than a tenth to the time.
 	Distinct bool
 	// Texts renders messages and states as text in every run, for observers that read them. It costs time.
 	Texts bool
-	// Watch, if set, is the watchdog: the engine has no clock. On each value from look, the engine checks whether a
-	// step has begun since the previous value. If not, the run hangs, which is a finding. Its goroutine cannot be
-	// stopped and stays running. Package watchdog makes a watchdog. Nil waits indefinitely.
-	Watch func() (look <-chan time.Time, stop func())
-	// Warming, if set, is called when a deployment begins to warm up its process ([Env.WarmUp]), and the returned
-	// function when it has done so. A campaign with a time limit does not count that time. Several deployments may
-	// warm up concurrently.
+	// Watchdog, if set, detects runs that hang because a step does not end. The engine has no clock, so Watchdog starts
+	// a ticker: it returns its channel and a function that stops it. If no step began between two ticks, the run hangs,
+	// which is a finding. The goroutine of such a run cannot be stopped and stays running. Package watchdog makes
+	// watchdogs. Without one, the engine waits indefinitely.
+	Watchdog func() (ticks <-chan time.Time, stop func())
+	// Warming, if set, is called when a deployment begins to warm up its process (Env.WarmUp). It returns a function
+	// that is called at the end of the warm-up. A campaign with a time limit does not count that time. Several
+	// deployments may warm up concurrently.
 	Warming func() (done func())
 	// Progress, if set, is called now and then from one goroutine at a time with the result so far, which it must not
 	// keep.
 	Progress func(*Result)
-	// OnFailure, if set, is called from one goroutine at a time with each finding as soon as it has a trace, at most Keep
-	// times. A finding of a best-effort system comes before its repetitions, which may take long. A caller that
-	// stores the findings loses none, however the campaign ends. If there are more findings than Keep, the first one
-	// passed need not be the first in run order, which the result keeps.
+	// OnFailure, if set, is called with each finding as soon as it has a trace. The calls come from one goroutine at a
+	// time, and there are at most Keep. A caller that stores the findings loses none, however the campaign ends. A
+	// finding of a best-effort system comes before its repetitions, which may take long. If there are more findings
+	// than Keep, the first one passed need not be the first in run order, which the result keeps.
 	OnFailure func(*Failure)
 }
 

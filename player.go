@@ -6,11 +6,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Player is the scheduler that repeats the steps of a script. It finds messages by their names, so that a script
-// keeps its meaning after steps are left out of it or the system changes a little. If an action's message is not in
-// flight, the player takes the newest message of its type on its link. If links keep an order, it takes the oldest.
-// It skips an action that is impossible at its turn. Took lists the actions taken as written. A script may begin with
-// the system's draws at its start: an action of kind Start with draws.
+// Player is the scheduler that repeats the actions of a script: the steps of a run, which refer to messages by name. So
+// a script keeps its meaning after actions are left out of it or the system changes a little. If an action's message is
+// not in flight, the player takes the newest message of its type on its link. If links keep an order ([Terms].Order),
+// it takes the oldest. It skips an action that is impossible when its turn comes. A script may begin with an action of
+// kind Start, which has the draws of the system at its start.
 //
 // Replaying, shrinking and the repetition of findings all use a Player.
 type Player struct {
@@ -31,8 +31,9 @@ func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
 	return &Player{script: script, rounds: rounds, diverged: len(script), seedOf: -1}
 }
 
-// Wait makes the player wait for messages and requests that the system has not sent or offered yet, and returns
-// the player. A best-effort system may be slower in a rerun. Many messages of a script with omitted steps never come.
+// Wait makes the player wait for a message or request that the next action needs and that the system has not yet sent
+// or offered. It returns the player. It is for best-effort systems, which may be slower in a rerun. It is not for
+// scripts with omitted actions, because many of their messages never come.
 func (p *Player) Wait() *Player {
 	p.waiter = true
 	return p
@@ -50,7 +51,7 @@ func (p *Player) Reset(s *Start) {
 	}
 }
 
-// Next takes the next action that is possible. Those of the settling stage are taken only in one.
+// Next takes the next action that is possible. Actions that the script has in a settling stage are taken only in one.
 func (p *Player) Next(turn *Turn, next *Step) bool {
 	for all := turn.Messages(); p.names.Named() < len(all); {
 		p.names.Add(&all[p.names.Named()])
@@ -72,7 +73,7 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 		if step, ok := p.resolve(turn, a); ok {
 			p.took = append(p.took, p.at-1)
 			*next = step
-			turn.Recall(a.Draws)
+			turn.SetDraws(a.Draws)
 			return true
 		}
 		p.diverge()
@@ -148,7 +149,7 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 		m := &turn.messages[id-1]
 		return m.From == name.From && m.To == name.To && m.Type == name.Type
 	}
-	flying := turn.InFlight()
+	flying := turn.FreeMessages()
 	if turn.lines.order != nil { // the newest would overtake the others
 		if i := slices.IndexFunc(flying, alike); i >= 0 {
 			return flying[i]
@@ -163,10 +164,11 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	return 0
 }
 
-// Took lists the actions taken, by their index in the script.
+// Took lists the actions that the player took, by their index in the script.
 func (p *Player) Took() []int { return p.took }
 
-// Diverged is the index of the first action that could not be taken as written, and whether there is one.
+// Diverged is the index of the first action that the player skipped, or took with another message than the script
+// names. It also reports whether there is such an action.
 func (p *Player) Diverged() (int, bool) { return p.diverged, p.diverged < len(p.script) }
 
 // Report returns the parameters drawn for the run that the script is from.

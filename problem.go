@@ -40,10 +40,10 @@ const (
 	ProblemStopped         = "stopped"          // a person stopped the campaign
 	ProblemVacuousPart     = "vacuous-part"     // a part of the scenario never took effect
 	ProblemVacuousProperty = "vacuous-property" // a property was never checked
-	ProblemUnreached       = "unreached"        // what must happen at least once never did
+	ProblemUnreached       = "unreached"        // something that must happen at least once in a campaign never did
 	ProblemIdle            = "idle"             // runs have little activity
 	ProblemNondeterminism  = "nondeterminism"   // the system has sources of nondeterminism
-	ProblemStall           = "stall"            // the watchdog saw no step end, or goroutines hang
+	ProblemStall           = "stall"            // a step was slow, or hanging goroutines were left running
 )
 
 // The severities. An error fails a test and is exit status 1. A warning is printed.
@@ -102,14 +102,14 @@ func (r *Result) endedEarly() bool {
 // Verdict is the verdict on the whole campaign: that of its problems.
 func (r *Result) Verdict() trace.Verdict { return VerdictOf(r.Problems()) }
 
-// NotRepeated returns the problems that say that runs differed when they were repeated. The numbers of such a campaign
-// are not properties of the system and the plan alone.
-func (r *Result) NotRepeated() []Problem {
+// RepetitionProblems returns those of [Result.Problems] that say that runs differed when they were repeated. The
+// numbers of such a campaign are not properties of the system and the plan alone.
+func (r *Result) RepetitionProblems() []Problem {
 	return slices.DeleteFunc(r.Problems(), func(p Problem) bool { return p.Verdict() != trace.Flaky })
 }
 
-// VerdictOf is the verdict because of several problems: that of the worst, in the order fail, flaky, vacuous and
-// unknown, or pass if there is none.
+// VerdictOf is the verdict that several problems lead to: that of the worst, in the order fail, flaky, vacuous and
+// unknown. It is pass if there is no problem.
 func VerdictOf(problems []Problem) trace.Verdict {
 	worst := trace.Pass
 	order := []trace.Verdict{trace.Fail, trace.Flaky, trace.Vacuous, trace.Unknown, trace.Pass}
@@ -276,7 +276,7 @@ func firstLine(text string) string {
 
 // vacuous lists the parts and properties that no run exercised.
 func (r *Result) vacuous() (list []Problem) {
-	for _, name := range r.Idle() {
+	for _, name := range r.IdleParts() {
 		list = append(list, Problem{Kind: ProblemVacuousPart, Severity: SeverityWarning, Count: r.Runs,
 			Text: fmt.Sprintf("the part of the scenario %q never took effect", name)})
 	}

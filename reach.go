@@ -114,8 +114,9 @@ func (w *pairWatcher) Noted() any { return slices.Clone(w.list) }
 // NextRun estimates the probability that the next run of the campaign reaches something new. It returns false if there
 // is nothing to estimate: the campaign made every run that its strategy has, or ended with its first finding.
 //
-// What counts as new is a pair of consecutive steps and events at a node, whatever node it is. A campaign that measures
-// code coverage has a better criterion.
+// What counts as new is a pair of consecutive steps or events at a node, whatever node it is. A step counts by its kind
+// or by the type of the message that it delivers, an event by its type. A campaign that measures code coverage has a
+// better criterion.
 func (r *Result) NextRun() (novelty.Estimate, bool) {
 	if r.Exhausted || r.Guarantee.Certain || r.endedEarly() || r.Novelty.Runs() < 2 {
 		return novelty.Estimate{}, false

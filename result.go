@@ -13,23 +13,23 @@ type Result struct {
 	Target      string
 	Strategy    string
 	Seed        uint64
-	From        int         // number of the first run: 0 except for a batch of a campaign
-	Determinism Determinism // whether the same steps have the same effects
-	Runs        int         // runs made, up to the one that ended the campaign
-	Steps       int64       // of all runs
-	Messages    int64       // sent in all runs
-	Requests    int64       // given in all runs
-	Virtual     trace.Time  // that passed in all runs, if the system has one clock
-	Events      []Count     // in all runs, by type
-	IdleRuns    int         // runs without observable events
-	Verdicts    map[trace.Verdict]int
-	Reasons     map[string]int // why runs were unknown
-	Failures    []Failure      // the failing runs in order, at most as many as the plan keeps
-	ByProperty  []Count        // all failing runs by property, except flaky ones
-	Checked     []Count        // how often each property could have failed, if the spec counts
-	Effects     []Count        // how often each part of the scenario took effect
+	From        int                   // number of the first run: 0 except for a batch of a campaign
+	Determinism Determinism           // whether the same steps have the same effects
+	Runs        int                   // runs made, up to the one that ended the campaign
+	Steps       int64                 // steps of all runs
+	Messages    int64                 // messages sent in all runs
+	Requests    int64                 // requests given to nodes in all runs
+	Virtual     trace.Time            // virtual time that passed in all runs, if the system has one clock
+	Events      []Count               // events of all runs, by type
+	IdleRuns    int                   // runs without any event
+	Verdicts    map[trace.Verdict]int // runs by verdict
+	Reasons     map[string]int        // unknown runs by the reason why they were not checked
+	Failures    []Failure             // the failing runs in order, at most as many as the plan keeps
+	ByProperty  []Count               // all failing runs by property, except flaky ones
+	Checked     []Count               // how often each property could have failed, if the spec counts
+	Effects     []Count               // how often each part of the scenario took effect
 	// Inconclusive is the number of runs that say nothing because of their environment. InconclusiveTail is the
-	// number of consecutive inconclusive runs at the end, and InconclusiveLimit the plan's limit.
+	// number of consecutive inconclusive runs at the end, and InconclusiveLimit is the plan's limit.
 	Inconclusive, InconclusiveTail, InconclusiveLimit int
 	// Unknown lists the first run for each reason of unknown runs, for the first few reasons.
 	Unknown   []Unknown
@@ -38,11 +38,11 @@ type Result struct {
 	// States is the number of distinct states in StateRuns of the runs, if the plan counts them and the system offers
 	// fingerprints. Only the first few runs and then one of many count, which costs little.
 	States, StateRuns int
-	// Stats has the measurements that the guarantee rests on, if the strategy measures its runs.
+	// Stats has the measurements from which Guarantee was computed, if the strategy measures its runs.
 	Stats RunStats
 	// Reached says how far a strategy got that works through a space, e.g. that it is complete to its bound.
 	Reached string
-	// Novelty is what the runs reached; see NextRun. A fast campaign measures only some of its runs.
+	// Novelty is what the runs reached, from which NextRun estimates. A fast campaign measures only some of its runs.
 	Novelty novelty.Set
 	// Exhausted says that a strategy has made all of its runs.
 	Exhausted bool
@@ -50,25 +50,27 @@ type Result struct {
 	// and number of runs, for any number of workers and on any machine. It is a sum over runs, so that the digest of
 	// a campaign is the sum of its batches' digests.
 	Digest uint64
-	// Stalls is how often the watchdog saw no step end though the step did end when the runs were rerun. Left is the
-	// number of hanging goroutines that were left running.
-	Stalls, Left int
-	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that differed, of
-	// which Divergences lists the first. Nondeterminism lists what the system did, in any run, that may differ
-	// between runs: each source once, the first few.
+	// Stalls is how often the watchdog reported a hang that was none: all steps ended when the runs were rerun.
+	Stalls int
+	// Left is the number of hanging goroutines that were left running.
+	Left int
+	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that differed.
 	Rechecked, Diverged int
-	Divergences         []Divergence
-	Nondeterminism      []string
-	// Interrupted says that the context ended before the runs did. Stopped says that a person interrupted the
-	// campaign; only the campaign's caller knows this and sets it.
-	Interrupted, Stopped bool
+	// Divergences lists the first runs that differed.
+	Divergences []Divergence
+	// Nondeterminism lists the first sources of nondeterminism that any run has met, each once.
+	Nondeterminism []string
+	// Interrupted says that the context ended before the runs did.
+	Interrupted bool
+	// Stopped says that a person interrupted the campaign. Only the campaign's caller knows this and sets it.
+	Stopped bool
 }
 
-// Unknown is a run that was not checked, and the reason.
+// Unknown is a run that was not checked, so that its verdict is unknown, and the reason.
 type Unknown struct {
 	Run    int
 	Reason string
-	// Inconclusive says that the reason is the environment, and not a limit of the plan.
+	// Inconclusive says that the reason is the environment, and not a limit of the plan or of the monitor.
 	Inconclusive bool
 }
 
@@ -77,12 +79,11 @@ type Failure struct {
 	Run     int
 	Finding Finding
 	Trace   *trace.Trace
-	// Failed of Repeated repetitions of the run violated the same property again. Both are 0 if the run was not
-	// repeated.
+	// Repeated is the number of repetitions of the run, and Failed the number of those that violated the same property.
 	Failed, Repeated int
-	// Flaky says why the run could not be repeated, and is empty if it could. Nondeterminism then lists what the
-	// system did in the run that may differ between runs.
-	Flaky          string
+	// Flaky says why the run could not be reproduced. It is empty if it could, or if it was not repeated.
+	Flaky string
+	// Nondeterminism lists, for a flaky run, the sources of nondeterminism that it met.
 	Nondeterminism []string
 }
 
@@ -111,9 +112,9 @@ func (r *Result) First() *Failure {
 	return &r.Failures[0]
 }
 
-// NotReproduced marks a failing run of Failures as flaky, because it differed when it was repeated outside of the
-// campaign, and says how. The results of its first repetitions no longer count.
-func (r *Result) NotReproduced(i int, how string) {
+// MarkFlaky marks the i-th of Failures as flaky, because it differed when a caller repeated it outside of the campaign.
+// The text how describes the difference. The results of its earlier repetitions no longer count.
+func (r *Result) MarkFlaky(i int, how string) {
 	f := &r.Failures[i]
 	if f.Flaky != "" {
 		return
@@ -130,10 +131,10 @@ func (r *Result) NotReproduced(i int, how string) {
 	}
 }
 
-// VacuousParts names the parts and properties that the campaign never exercised, and what it never reached: see Idle,
-// Unchecked and Unreached. A campaign without findings has shown little about them.
+// VacuousParts names what the campaign never exercised: see [Result.IdleParts], [Result.Unchecked] and
+// [Result.Unreached]. A campaign without findings has shown little about them.
 func (r *Result) VacuousParts() []string {
-	names := r.Idle()
+	names := r.IdleParts()
 	for _, p := range r.Unchecked() {
 		names = append(names, "property "+p)
 	}
@@ -143,8 +144,8 @@ func (r *Result) VacuousParts() []string {
 	return names
 }
 
-// Idle names the parts of the scenario that never took effect in any run, except optional ones.
-func (r *Result) Idle() []string { return zero(r.Effects) }
+// IdleParts names the parts of the scenario that never took effect in any run, except optional ones.
+func (r *Result) IdleParts() []string { return zero(r.Effects) }
 
 // Unchecked names the properties that could never have failed, as far as the spec counts.
 func (r *Result) Unchecked() []string { return zero(ofKind(r.Checked, false)) }

@@ -138,10 +138,10 @@ func (r *Run) Info() *Info { return &r.info }
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
 
-// Guided is the number of steps that the scenario took so far.
+// Guided is the number of steps that the scenario has taken so far.
 func (r *Run) Guided() int { return r.guided }
 
-// Now is the time.
+// Now is the time of the run: see [trace.Time].
 func (r *Run) Now() trace.Time { return r.now }
 
 // Last is the last step; its Kind is trace.Start before the first.
@@ -151,17 +151,19 @@ func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
 // field by field, and a processor stalls when it then reads the step as a whole.
 func (r *Run) next() *Step { return &r.pair[r.turn&1^1] }
 
-// Events lists the events of the last step. If no observer of events exists, events are counted and not kept; see
+// Events lists the events of the last step. If nothing observes events, they are counted and not kept: see
 // [Outbox.Watched].
 func (r *Run) Events() []Event { return r.events }
 
 // All is the set of all nodes.
 func (r *Run) All() Nodes { return r.all }
 
-// Up is the set of nodes that are not crashed.
+// Up is the set of nodes that run. A Crash step or [Outbox.Down] takes a node out of it, and a Restart step puts it
+// back.
 func (r *Run) Up() Nodes { return r.up }
 
-// Timers is the set of nodes whose timer may fire.
+// Timers is the set of nodes whose timer the strategy may fire now: nodes that are up, with an armed timer that the
+// scenario does not hold. With [Info].OneClock, only the timers that are due first count.
 func (r *Run) Timers() Nodes {
 	if free := r.timers & r.up &^ r.heldTimers; !r.info.OneClock {
 		return free
@@ -193,16 +195,18 @@ func (r *Run) due(timers Nodes) Nodes {
 // TimerAt is the time for which a node's timer is set.
 func (r *Run) TimerAt(n Node) trace.Time { return r.timerAt[n] }
 
-// Pending lists the requests that may be given to a node.
+// Pending lists the waiting requests that a strategy may give to a node. Those that the scenario reserved are not among
+// them. [Outbox.Offer] explains how a request comes to wait.
 func (r *Run) Pending() []trace.Pending { return r.pending }
 
-// Reserved lists the requests that a director keeps from the strategy.
+// Reserved lists the waiting requests that the scenario reserved, which only the scenario gives to a node.
 func (r *Run) Reserved() []trace.Pending { return r.reserved }
 
-// Given is the text of the request last given to a node.
+// Given is the text of the request that was given to a node last.
 func (r *Run) Given() string { return r.given }
 
-// Wait makes the step that lets the system's pace of time pass.
+// Wait makes a Wait step of the length that the system asks for ([Info].Pace). It only makes the step: a scheduler
+// returns it from Next.
 func (r *Run) Wait() Step { return Step{Kind: trace.Wait, For: r.info.pace()} }
 
 // Rounds lists the lock-step rounds opened so far, empty ones included.
@@ -217,9 +221,9 @@ func (r *Run) Rounds() []trace.Round {
 	return r.rounds
 }
 
-// Between lists the scenario's steps since the strategy's last step, or since the start. The strategy did not see them
-// one by one. The last of them is Last, unless there are none. Before has the number of
-// messages sent before each of them.
+// Between lists the scenario's steps since the strategy's last step, or since the start of the run. The strategy did
+// not see them one by one. If there are any, the last of them is also [Run.Last]. The number of messages that the run
+// had sent before steps[i] is before[i].
 func (r *Run) Between() (steps []Step, before []int) { return r.between, r.before }
 
 // eventless reports whether nothing observable has happened.
@@ -232,8 +236,8 @@ func (r *Run) eventless() bool {
 	return true
 }
 
-// Crashed is the set of nodes that a step has crashed so far, including those that were restarted.
-func (r *Run) Crashed() Nodes { return r.faults.crashed }
+// EverCrashed is the set of nodes that a Crash step has stopped at least once, whether or not they are up again.
+func (r *Run) EverCrashed() Nodes { return r.faults.crashed }
 
 // Byzantine is the set of nodes that have sent forged messages so far: those whose messages a step replaced.
 func (r *Run) Byzantine() Nodes { return r.faults.byzantine }
@@ -242,16 +246,16 @@ func (r *Run) Byzantine() Nodes { return r.faults.byzantine }
 // count.
 func (r *Run) Losses() int { return r.faults.lost }
 
-// Settling reports whether the run is in its settling stage.
+// Settling reports whether the run is in its settling stage, in which faults stop and delivery is fair.
 func (r *Run) Settling() bool { return r.settling }
 
 // Settled reports whether the run has completed its settling stage.
 func (r *Run) Settled() bool { return r.settled }
 
-// View is the deployment's view for specs that know its type, or nil: see [Capabilities].View.
+// View is the value through which specs inspect the live nodes, or nil: see [Capabilities].View.
 func (r *Run) View() any { return r.can.View }
 
-// Body is the system's own message, if the deployment gives access, or nil.
+// Body is the system's own message, or nil if the deployment lacks the capability Body.
 func (r *Run) Body(id trace.ID) any {
 	if r.can.Body == nil {
 		return nil
@@ -259,7 +263,7 @@ func (r *Run) Body(id trace.ID) any {
 	return r.can.Body(r.messages[id-1].Body)
 }
 
-// Fingerprint is the fingerprint of a node's state, and whether the system offers one.
+// Fingerprint is the fingerprint of a node's state, and whether the deployment has the capability.
 func (r *Run) Fingerprint(n Node) (uint64, bool) {
 	if r.can.Fingerprint == nil {
 		return 0, false
@@ -283,7 +287,8 @@ func (r *Run) Playing(role string) Nodes {
 	return nodes
 }
 
-// Text is the content of a message as text, if texts are wanted and the system reports them.
+// Text is the content of a message as text. It is empty unless the system reports texts and they are wanted: in a
+// recorded run, with [Plan].Texts, or with [Terms].Texts.
 func (r *Run) Text(id trace.ID) string { return r.textOf(r.messages[id-1].Body) }
 
 // textOf is the text of a body.
@@ -298,7 +303,8 @@ func (r *Run) textOf(body trace.ID) string {
 	return r.texts[body-1]
 }
 
-// State is the state of a node as text, under the same conditions.
+// State is the state of a node as text, or "down". It is empty unless the system reports states and texts are wanted:
+// in a recorded run, with [Plan].Texts, or with [Terms].Texts.
 func (r *Run) State(n Node) string {
 	if !r.up.Has(n) {
 		return "down"

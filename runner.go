@@ -35,7 +35,7 @@ func NewRunner(plan Plan) (*Runner, error) {
 }
 
 // NewRunnerFor makes a runner that reruns the run of a trace, in its original or a changed form. It uses the trace's
-// seed and settling stage. The scenario checks the run but moves nothing, because its steps are part of the trace.
+// seed and settling stage. The scenario checks the run but takes no steps, because the trace contains its steps.
 // NewRunnerFor refuses a system other than the trace's.
 func NewRunnerFor(plan Plan, t *trace.Trace) (*Runner, error) {
 	if plan.Strategy == nil {
@@ -111,7 +111,7 @@ func (r *Runner) KeepOrder(keep bool) bool {
 // has the hang as its finding, and the runner continues with a new deployment.
 func (r *Runner) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
 	defer r.use(ctx, s)()
-	if r.worker.Watch != nil {
+	if r.worker.Watchdog != nil {
 		return r.runWatched(number)
 	}
 	outcome, err := r.worker.one(number)
@@ -123,7 +123,7 @@ func (r *Runner) Run(ctx context.Context, number int, s Scheduler) (trace.Outcom
 // plan's watchdog, a hanging run is recorded up to the hang, and the runner continues with a new deployment.
 func (r *Runner) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
 	defer r.use(ctx, s)()
-	if r.worker.Watch != nil {
+	if r.worker.Watchdog != nil {
 		return r.recordWatched(number)
 	}
 	t, err := r.worker.record(number)

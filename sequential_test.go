@@ -44,8 +44,8 @@ func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if p.left--; p.left < 0 {
 		return false
 	}
-	if len(turn.InFlight()) > 0 {
-		next.Kind, next.Msg = trace.Deliver, turn.InFlight()[0]
+	if len(turn.FreeMessages()) > 0 {
+		next.Kind, next.Msg = trace.Deliver, turn.FreeMessages()[0]
 	} else {
 		next.Kind, next.Node = trace.Timer, turn.Timers().First()
 	}
@@ -94,7 +94,7 @@ func (p pupil) Fit(lockstep.Info) (lockstep.Terms, error) {
 		return lockstep.Terms{}, errors.New("learned something impossible")
 	}
 	t := lockstep.Terms{Measured: func(seen lockstep.RunStats) lockstep.Guarantee {
-		return lockstep.Guarantee{Class: "anything", PerRun: 1 / float64(seen.Events)}
+		return lockstep.Guarantee{Class: "anything", PerRun: 1 / float64(seen.Choices)}
 	}}
 	if p.learned == 0 {
 		t.Probe = strategy.Baseline{Steps: 10}
@@ -109,7 +109,7 @@ type seer struct{ n int }
 func (s *seer) Reset(start *lockstep.Start)              { s.n = start.Run }
 func (s *seer) Next(*lockstep.Turn, *lockstep.Step) bool { return false }
 func (s *seer) Report(bool) lockstep.SchedulerStats {
-	return lockstep.SchedulerStats{Stats: lockstep.RunStats{Events: s.n, Width: 1}}
+	return lockstep.SchedulerStats{Stats: lockstep.RunStats{Choices: s.n, Width: 1}}
 }
 
 // A strategy learns once, before the campaign, and its guarantee accounts for the largest run seen.
@@ -119,7 +119,7 @@ func TestLearning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Strategy != "pupil:learned=1" || result.Stats.Events != 100 || result.Guarantee.PerRun != 0.01 {
+	if result.Strategy != "pupil:learned=1" || result.Stats.Choices != 100 || result.Guarantee.PerRun != 0.01 {
 		t.Errorf("%s, %+v, %s", result.Strategy, result.Stats, result.Guarantee)
 	}
 	plan.Strategy = pupil{fail: true}

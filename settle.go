@@ -74,7 +74,7 @@ func (s *settler) Next(turn *Turn, next *Step) bool {
 				*next = turn.Wait()
 				return true
 			}
-			if !moved && len(turn.InFlight()) == 0 {
+			if !moved && len(turn.FreeMessages()) == 0 {
 				return false
 			}
 		}
@@ -87,7 +87,7 @@ func (s *settler) begin(turn *Turn) {
 
 // deliver takes the oldest message of the layer. If nodes cannot restart, a message to a crashed node is lost.
 func (s *settler) deliver(turn *Turn, next *Step) bool {
-	flying := turn.InFlight()
+	flying := turn.FreeMessages()
 	if len(flying) == 0 || flying[0] > s.layer {
 		return false
 	}

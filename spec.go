@@ -14,10 +14,10 @@ type Spec interface {
 // once in it.
 type ConditionalSpec interface {
 	Spec
-	// Counts returns a count for each property, in the order of Properties. Optional marks a property that a campaign may
-	// leave unchecked in all runs, such as one about watches in a system whose clients do not watch. Sometimes marks what
-	// must happen at least once in a campaign, though not in every run: it never fails in a run, and the monitor counts
-	// how often it happened in the place of checks.
+	// Counts returns a count for each property, in the order of Properties, with Optional and Sometimes set. Optional
+	// marks a property that a campaign may leave unchecked in all runs. An example is one about watches, where clients
+	// need not watch. Sometimes marks something that must happen at least once in a campaign, though not in every run.
+	// It never fails a run: in the place of checks, the monitor counts how often it happened.
 	Counts(Info) []Count
 }
 
@@ -27,15 +27,15 @@ type Monitor interface {
 	// Reset begins a new run.
 	Reset()
 	// EventsOnly reports whether Step looks at nothing but the events of the step. If so, Step is called only after
-	// steps with events. The engine asks once, after it has made the monitor.
+	// steps with events. The engine asks once for each monitor.
 	EventsOnly() bool
-	// Step checks safety after every step: run.Events holds the events of the step, run.View the deployment's view of
-	// itself.
+	// Step checks safety after every step. The method run.Events lists the events of the step, and run.View is the
+	// value through which the deployment shows its nodes.
 	Step(run *Run) *Finding
 	// End checks the final state. After a settling stage, run.Settled is true and End may check bounded liveness too.
 	End(run *Run) *Finding
-	// Conclude sums up the run just ended. The engine wants pictures only if draw is true: the run failed and was
-	// recorded.
+	// Conclude sums up the run just ended. With draw, which means that the run failed and was recorded, the conclusion
+	// should include pictures.
 	Conclude(draw bool) Conclusion
 }
 

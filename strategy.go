@@ -13,47 +13,54 @@ type Strategy interface {
 	// String is the strategy as written on the command line, e.g.
 	// "uniform:isolations=4,rounds=16".
 	String() string
-	// Fit returns the terms on which the strategy explores such a system, or why it cannot.
+	// Fit returns the terms on which the strategy explores a system with this description, or why it cannot.
 	Fit(Info) (Terms, error)
 	// New makes a scheduler, which serves many runs of one worker. Fit has passed.
 	New(Info) Scheduler
 }
 
-// Terms describe a strategy for one system: its guarantee, its number of runs, how it learns, and what it needs from
-// the engine.
+// Terms are what a strategy states about itself for one system: its guarantee, its number of runs, how it learns, and
+// what it needs from the engine.
 type Terms struct {
 	// Guarantee states the probability that one run hits a given target of the strategy's class.
 	Guarantee Guarantee
-	// Measured is the guarantee for a campaign whose runs have these measurements; nil if it does not depend on them.
+	// Measured computes the guarantee of a campaign from measurements of its runs; nil if the guarantee does not depend
+	// on them.
 	Measured func(RunStats) Guarantee
 	// Runs is the number of runs after which the strategy has made all distinct runs; a campaign need not make more.
-	// It is 0 if there is no such number. If Runs is set, Given says what the strategy does not vary, e.g. the
-	// requests of clients. Given is empty if the strategy varies everything.
-	Runs  int
-	Given string
+	// It is 0 if there is no such number.
+	Runs int
+	// Fixed says what is the same in all of these runs because the strategy does not vary it, e.g. the requests of
+	// clients. It is empty if the strategy varies everything.
+	Fixed string
 	// Sequential says that the scheduler learns from one run for the next. Then one scheduler makes all runs of a
 	// campaign in order, with one worker. A failing run is recorded by repeating its steps instead of from its seed.
 	Sequential bool
-	// Lineages is the number of schedulers that learn separately, if a strategy has several. Epoch is the number of
-	// runs that each of them makes before all learn what the others have learned. 0 means one lineage, without an
-	// end. The schedulers of a strategy with several lineages are each a [Learner].
-	Lineages, Epoch int
-	// Features is the kind of features from which the scheduler learns, a [FeatureLearner], e.g. CodeFeatures. An
-	// observer or the spec of the plan must offer them: see [FeatureSource]. It is empty if the scheduler sees for
-	// itself what it learns from.
+	// Lineages is the number of schedulers that learn in parallel and exchange what they learned; 0 means one. With
+	// two or more, each scheduler of the strategy is a Learner.
+	Lineages int
+	// Epoch is the number of runs that each lineage makes between two exchanges. It is 0 with one lineage, which
+	// exchanges nothing.
+	Epoch int
+	// Features is the kind of features from which the scheduler, a FeatureLearner, learns, e.g. CodeFeatures. An
+	// observer or the spec of the plan must offer them: see FeatureSource. It is empty if the scheduler needs no
+	// features.
 	Features string
-	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may
-	// arrive in any order. A run that is shrunk or replayed keeps to it.
+	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may arrive
+	// in any order. A run that is shrunk or replayed keeps to it.
 	Order *trace.Order
-	// Sweeps says that the scheduler leaves the messages of rounds to the engine ([Turn.Sweep]). A strategy that uses
-	// another strategy's scheduler, and chooses or observes each step, sets it to false.
+	// Sweeps permits Turn.Sweep: the engine may deliver all messages of a round without asking the scheduler for each,
+	// which is faster. A strategy that wraps another one, and chooses or observes each step, sets it to false.
 	Sweeps bool
-	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the events of steps.
-	Texts, Events bool
-	// Probe makes a few runs without faults before the campaign starts, and Learn returns the strategy with the
-	// parameters that they suggest. Learn's argument is the scheduler that made all of them. Both are nil if the
-	// strategy learns nothing.
+	// Texts says that the scheduler reads the texts of messages and states.
+	Texts bool
+	// Events says that the scheduler looks at the events of steps.
+	Events bool
+	// Probe is a strategy that makes a few runs before the campaign starts, without faults, to learn parameters from. It
+	// is nil if the strategy learns nothing before the campaign.
 	Probe Strategy
+	// Learn returns the strategy with the parameters that the runs of Probe suggest. Its argument is the scheduler that
+	// made all of these runs.
 	Learn func(probe Scheduler) Strategy
 }
 
@@ -61,80 +68,93 @@ type Terms struct {
 type Scheduler interface {
 	// Reset begins a new run.
 	Reset(*Start)
-	// Next writes the next step to next, which is zero, and reports true; or it reports false when the run should
-	// end.
+	// Next writes the next step to next, which is zero, and reports true. It reports false when the run should end.
+	// After a successful Turn.Sweep it reports true and writes nothing.
 	Next(turn *Turn, next *Step) bool
 	// Report reports on the last run, and on the runs so far. Rendering Drawn and Reached as text takes time; the
 	// engine wants them only if texts is true.
 	Report(texts bool) SchedulerStats
 }
 
-// Learner is a scheduler whose parallel instances, the lineages, exchange what they learned after each epoch, so that a
-// learning strategy can use several workers. The runs of a campaign belong to the lineages in
-// turn. In each epoch, the first Terms.Epoch runs belong to the first lineage, as many to the second, and so on. All
-// begin an epoch with what every lineage learned in earlier epochs. So the result does not depend on the distribution
-// of the runs.
+// Learner is a scheduler whose parallel instances, the lineages, exchange what they learned after each epoch. So a
+// learning strategy can use several workers.
+//
+// The runs of a campaign belong to the lineages in turn. In each epoch, the first [Terms].Epoch runs belong to the
+// first lineage, as many to the second, and so on. All begin an epoch with what every lineage learned in earlier
+// epochs. So the result does not depend on which worker makes which runs.
 type Learner interface {
 	Scheduler
-	// Begin forgets what was learned since the last epoch.
+	// Begin begins an epoch. The scheduler then knows only what Learn has merged.
 	Begin()
-	// Learned is what the scheduler has learned since Begin.
+	// Learned encodes what this lineage has learned since Begin, for Learn of all lineages.
 	Learned() []byte
-	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. The function
-	// source returns the random source with which a run was made.
-	Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error
+	// Learn merges what the lineages learned in one epoch. The epoch began with the run numbered firstRun, and lineages
+	// has the result of Learned of each lineage, in their order. The function source returns a source of the same
+	// random numbers as Start.Rand had in a run. With it, a scheduler computes what a run drew, which Learned need not
+	// contain.
+	Learn(firstRun int, lineages [][]byte, source func(run int) *rand.Rand) error
 }
 
 // FeatureLearner is a scheduler that learns from what each run reached, beyond what it sees of the run itself.
 type FeatureLearner interface {
 	Scheduler
-	// Reached receives the features of the run just made, of the kind that Terms.Features names, each once. It is called
-	// before the next Reset, and before Learned. It is not called for a run that was inconclusive. The list must not be
-	// kept.
-	Reached(features []uint64)
+	// ReachedFeatures receives the features that the run just made has reached, each once, of the kind that Terms.Features
+	// names. It is called before the next Reset, and before Learned. It is not called for an inconclusive run. The
+	// scheduler must not keep the list.
+	ReachedFeatures(features []uint64)
 }
 
-// Start is a scheduler's input at the start of a run. All of its choices must follow from it and from what it sees of
-// the run.
+// Start is what a scheduler gets at the start of a run. All of its choices must follow from it and from what the
+// scheduler sees of the run. The scheduler may change SeedOf and Draws, from which the system starts.
 type Start struct {
 	// Run is the number of the run in the campaign, from 0, for strategies that walk through a space instead of
 	// drawing from it.
 	Run int
-	// Rand is the run's own source, seeded for this run. It must not be kept.
+	// Rand is the run's own source, seeded for this run. The scheduler must not keep it beyond the run.
 	Rand *rand.Rand
-	// SeedOf is the number of the run from which the seeds of the system and the scenario derive. A scheduler that
-	// returns to an earlier run sets it, so that only its choices differ.
+	// SeedOf is the number of the run whose seed the system and the scenario get: this run, unless the scheduler
+	// changes it. A scheduler that varies an earlier run sets the number of that run, so that only its own choices
+	// differ.
 	SeedOf int
-	// Draws are the first draws of the system when it starts. A scheduler that repeats the steps of a recording sets
-	// it.
+	// Draws is nil, unless the scheduler sets it to the first draws that the system gets when it starts. A scheduler
+	// that repeats a recorded run does so.
 	Draws []trace.Draw
 }
 
 // SchedulerStats is a scheduler's report on its runs.
 type SchedulerStats struct {
-	// Drawn lists the parameters that were drawn for the run, for the header of its trace.
+	// Drawn lists the parameters that the scheduler drew for the last run, for the header of its trace.
 	Drawn map[string]string
-	// Stats measures the run, if the guarantee depends on it.
+	// Stats measures the last run, if the guarantee depends on measurements.
 	Stats RunStats
-	// Done says that the strategy has exhausted a space, which ends the campaign normally, and Reached says as text
-	// how far the scheduler got.
-	Done    bool
+	// Done says that the strategy has made all of its runs, which ends the campaign normally.
+	Done bool
+	// Reached says as text how far the scheduler has got in all of its runs so far.
 	Reached string
 }
 
-// RunStats are the quantities measured in runs from which [Terms] computes a guarantee that depends on the system, such
-// as the number of events of PCTCP.
+// RunStats are measurements of runs, from which [Terms].Measured computes a guarantee that depends on the system. A
+// strategy fills in the fields that its own guarantee needs.
 type RunStats struct {
-	Events  int     // events that happened or could have happened in a run, the maximum over runs
-	Width   int     // of the partial order of these events, the maximum over runs
-	Runs    int     // runs measured
-	Changes int     // in all of them, intended effects that came about: delayed events, partitions
-	Inverse float64 // the sum, over these runs, of the inverse probability of their choices
+	// Choices is the largest number of messages, requests and timers of a run that could have been the next step at
+	// some time, whether or not they were. With Races, PCTCP counts only those that race.
+	Choices int `json:"Events"`
+	// Width is the w of PCTCP's bound: how many of these choices are pairwise concurrent, as far as a run shows it. It
+	// is the maximum over the runs.
+	Width int
+	// Runs is the number of runs measured.
+	Runs int
+	// Hits is the number of planned delays and partitions that took effect, in all runs. PCTCP plans change points,
+	// each of which delays an event.
+	Hits int `json:"Changes"`
+	// Inverse is the sum of 1/p over the runs, where p is the probability with which the strategy drew the run. Its mean
+	// over the runs estimates how many different executions the strategy can draw.
+	Inverse float64
 }
 
 func (r *RunStats) add(t RunStats) {
-	r.Events, r.Width = max(r.Events, t.Events), max(r.Width, t.Width)
-	r.Runs, r.Changes, r.Inverse = r.Runs+t.Runs, r.Changes+t.Changes, r.Inverse+t.Inverse
+	r.Choices, r.Width = max(r.Choices, t.Choices), max(r.Width, t.Width)
+	r.Runs, r.Hits, r.Inverse = r.Runs+t.Runs, r.Hits+t.Hits, r.Inverse+t.Inverse
 }
 
 // probes is the number of runs that a strategy learns from.

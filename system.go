@@ -30,44 +30,50 @@ type Info struct {
 	Options map[string]string
 	// Nodes is the number of nodes, 1 to 64.
 	Nodes int
-	// Supports lists the kinds of step the system can perform. A strategy that needs
-	// another kind is refused before the first run.
+	// Supports lists the kinds of step that the system can perform. A strategy that needs another kind is refused
+	// before the first run.
 	Supports trace.Kinds
 	// FIFO says that messages on one link must arrive in the order of sending.
 	FIFO bool
-	// Rounds names the rounds of a phase in order, if messages carry tags; a tag's Round counts from 0. Empty:
-	// messages carry no tags and lock-step strategies use causal layers.
+	// Rounds names the rounds of a phase in order, if messages carry tags; a tag's Round counts from 0. It is empty if
+	// messages carry no tags. A lock-step strategy then takes the messages in flight at the start of a round as those
+	// of the round.
 	Rounds []string
-	// Phases says what phases are called, and Aside lists the types of messages that belong to no round, though they
-	// have tags. Nodes use them to report to each other what they have received. Both are for readers of a run.
+	// Phases says how drawings of a run name the phases of tags, e.g. "height 2, round 1".
 	Phases trace.Phases
-	Aside  []string
-	// Roles names the roles of nodes, the most rewarding one to isolate first, if the deployment can report them.
+	// Aside lists the types of messages that have tags but belong to no round, e.g. those by which nodes report to each
+	// other what they have received. Drawings of a run leave such messages out of its rounds.
+	Aside []string
+	// Roles names the roles of nodes, if the deployment can report them. Coverage reports list them in this order,
+	// which begins with the role whose isolation is the hardest test, e.g. the leader.
 	Roles []string
-	// Types lists the types of the messages that the system sends, and Events those of its events, if known. A
-	// scenario about another type is then refused before the first run.
-	Types, Events []string
+	// Types lists the types of all messages that the system may send, if known. A scenario about another type is then
+	// refused before the first run.
+	Types []string
+	// Events lists the types of all events that the system may report, if known. A scenario about another type is then
+	// refused before the first run.
+	Events []string
 	// Requests lists the texts of the requests that clients make, if all of them are known before a run; otherwise it
 	// is nil. A scenario that waits for another request is then refused.
 	Requests []string
-	// Waits is for systems that offer requests in turn as time passes. It is the number of Wait steps until a run has
-	// offered all of its requests and given them time. 0: requests do not depend on it. A strategy with time-based
-	// rounds is refused if it makes fewer.
+	// Waits is the number of Wait steps after which a run has offered all requests and given the system time to answer
+	// the last one. It is for systems that offer one request after the other as time passes; 0 means that requests do
+	// not depend on time. A strategy whose rounds are periods of time is refused if its runs have fewer rounds.
 	Waits int
 	// OneClock says that all nodes share one clock, so that only the timer that is due first may fire. Otherwise each
-	// node has its own clock and any timer may fire. The shared clock is virtual and counts nanoseconds, and a
-	// campaign reports how much time passed on it.
+	// node has its own clock and any timer may fire. The shared clock is virtual and counts nanoseconds. A campaign
+	// reports how much time passed on it.
 	OneClock bool
 	// Pace is the time that one Wait step of a strategy or of the settling stage lasts, if the system supports Wait;
 	// 0 means 1.
 	Pace trace.Time
 	// Determinism says whether the same steps have the same effects.
 	Determinism Determinism
-	// Recheck is n if a campaign should rerun one of n passing runs and compare. It is for deterministic systems
-	// whose determinism should be checked; 0: none.
+	// Recheck is n if a campaign should rerun one of n passing runs and compare. It is for deterministic systems whose
+	// determinism should be checked; 0 means that no passing run is rerun.
 	Recheck int
 	// Draws names what the system draws from the seed of a run, like "election timeouts". Empty means that the same
-	// steps have the same effects for any seed. A strategy that makes all executions makes them for one seed.
+	// steps have the same effects for any seed. A strategy that enumerates all executions does so for one seed.
 	Draws string
 	// Serial says that deployments share state of the process, so that only one may exist at a time.
 	Serial bool
@@ -105,8 +111,8 @@ func (i Info) Require(strategy string, need trace.Kinds) error {
 // pace is the time that a Wait lasts.
 func (i *Info) pace() trace.Time { return max(i.Pace, 1) }
 
-// Env is the environment of a deployment: its worker's number, which distinguishes its ports from those of other
-// deployments, and a directory of its own.
+// Env is the environment of a deployment. It has the number of the worker, which distinguishes the deployment's ports
+// from those of others, and a directory of the deployment's own.
 type Env struct {
 	// Worker is the number of the worker, from 0. Two concurrent deployments never have the same.
 	Worker int
@@ -138,9 +144,9 @@ func (e *Env) Dir() (string, error) {
 	return e.dir.Path, nil
 }
 
-// Prefer sets the parent of the deployment's directory, if the plan sets none and the directory does not exist yet.
-// It is for a deployment whose files should be in memory.
-func (e *Env) Prefer(root string) {
+// PreferScratch sets the directory in which [Env.Dir] creates the deployment's own, if the plan sets none
+// ([Plan].Scratch). It must be called before Dir. It is for a deployment whose files should be in memory.
+func (e *Env) PreferScratch(root string) {
 	if e.root == "" && e.dir == nil {
 		e.root = root
 	}
@@ -175,37 +181,41 @@ type Deployment interface {
 	Close() error
 }
 
-// Capabilities are the optional capabilities of a deployment, beyond taking steps; each may be missing.
+// Capabilities are what a deployment offers beyond performing steps. A field that is zero means that the deployment
+// lacks the capability.
 type Capabilities struct {
 	// Fingerprint hashes the state of a node. Equal states have equal fingerprints.
 	Fingerprint func(Node) uint64
-	// Body is the system's own message, by the Body of its envelope.
+	// Body returns the system's own message, by the number of its body.
 	Body func(body trace.ID) any
-	// Text renders the system's own message as text, by the Body of its envelope, at any time until the next run. A
-	// deployment with immutable messages provides Text instead of calling Outbox.Text, so that only texts with a
-	// reader are rendered.
+	// Text renders the system's own message as text, by the number of its body. It must be possible until the next run.
+	// A deployment whose messages never change provides Text instead of calling Outbox.Text. Then only those texts are
+	// rendered that are printed or compared.
 	Text func(body trace.ID) string
-	// Lasting says that the values of events stay unchanged until the next run, so that only values with a reader are
-	// rendered as text.
+	// Lasting says that the values of events stay unchanged until the next run. Then only those values are rendered as
+	// text that are printed or compared.
 	Lasting bool
 	// Role names the current role of a node. It is empty if the node has none, and separates several roles by spaces.
 	Role func(Node) string
-	// View is the deployment's view for specs that know its type, as [Run.View].
+	// View is any value through which specs inspect the live nodes. A spec gets it from Run.View and asserts its type.
+	// The engine does not look at it.
 	View any
-	// Nondeterminism lists what the system did in the run just made that may differ when the run is repeated. Each
-	// entry is a source of nondeterminism with its place in the system.
+	// Nondeterminism lists the sources of nondeterminism that the run just made has met: what the system did that may
+	// differ when the run is repeated. Each entry names a source and its place in the system.
 	Nondeterminism func() []string
-	// Enclose is called for each run and must call run once. That call makes the whole run, from Reset to the last
-	// check of the spec. A deployment whose goroutines run in a bubble of virtual time makes the bubble here.
-	// Enclose's result counts if the run itself found nothing. It is a finding about leftovers of the run, or the
-	// error of a Do that will never return. In the latter case run must not continue either.
+	// Enclose makes a run inside an environment of the deployment, e.g. in a bubble of virtual time. The engine calls
+	// it for each run. Enclose must call run once, which makes the whole run, from Reset to the last check of the spec.
+	//
+	// Enclose returns a finding about what the run left behind, such as goroutines that never end. The finding counts
+	// only if the run itself found nothing. If a Do never returns, run does not return either: Enclose then returns a
+	// finding or an error instead of waiting. The goroutine that called run must not continue after that.
 	Enclose func(run func()) (*Finding, error)
 }
 
 // Inconclusive is the error of a Reset or Do after which the run says nothing about the system. The reason is the
 // environment: a process was killed from outside, or the system did not become quiescent in time. The verdict of the
 // run is unknown, with this reason. The engine replaces the deployment and the campaign continues, unless this
-// happens more often than Plan.MaxInconclusive allows.
+// happens more often than [Plan].MaxInconclusive allows.
 type Inconclusive struct{ Reason string }
 
 // Error is the reason.

@@ -46,7 +46,7 @@ func TestWarmUpIsNotWatched(t *testing.T) {
 				Strategy: strategy.DefaultWalk,
 				Runs:     3,
 				Workers:  1,
-				Watch:    watchdog.After(time.Minute),
+				Watchdog: watchdog.After(time.Minute),
 				Warming: func() func() {
 					began := time.Now()
 					return func() { paused += time.Since(began) }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Hang is the property that a run violates if a step does not end.
+// Hang is the property that a run violates if a step does not end within the time of the watchdog.
 const Hang = "hang"
 
 // mostLeft is the number of hanging goroutines that a campaign leaves running before it stops. Each of them may keep
@@ -94,7 +94,7 @@ func (h *heartbeat) hanging() *trace.Trace {
 
 // watched makes the runs of a batch under the plan's watchdog.
 func (c *campaign) watched(number, first, end int) batch {
-	look, stop := c.Watch()
+	look, stop := c.Watchdog()
 	defer stop()
 	w := c.worker(number)
 	b, done := c.attempt(w, first, end, look)
@@ -197,7 +197,7 @@ func (c *campaign) oneByOne(number, first, end, reported int, look <-chan time.T
 // watched makes a run under the plan's watchdog. If the run hangs, watched returns its worker, which it replaces.
 func watched[T any](b *Runner, do func(*worker) (T, error)) (result T, hung *worker, err error) {
 	w := b.worker
-	look, stop := w.Watch()
+	look, stop := w.Watchdog()
 	defer stop()
 	type end struct {
 		result T

@@ -71,7 +71,7 @@ func trapped(tr *trap) lockstep.Plan {
 		if m == 7 {
 			tr.stuckInside()
 		}
-	}), Strategy: strategy.Walk{Deliver: 3, Timer: 1, Steps: 40}, Runs: 200, Workers: 1, Watch: tr.watch}
+	}), Strategy: strategy.Walk{Deliver: 3, Timer: 1, Steps: 40}, Runs: 200, Workers: 1, Watchdog: tr.watch}
 }
 
 // A hanging run is a finding with its step, its stack and its trace. The campaign continues under KeepGoing.
@@ -116,7 +116,7 @@ func TestInterruptedHang(t *testing.T) {
 	if err != nil || found.First() == nil {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	plan.Watch = func() (<-chan time.Time, func()) { return nil, func() {} }
+	plan.Watchdog = func() (<-chan time.Time, func()) { return nil, func() {} }
 	interrupt := func() context.Context {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-tr.entered; cancel() }()
@@ -184,7 +184,7 @@ func TestStall(t *testing.T) {
 	if err != nil || r.Runs != 200 || r.Verdict() != trace.Pass || r.Stalls != 1 || r.Left != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	plan.Watch = nil
+	plan.Watchdog = nil
 	plain, err := lockstep.Explore(context.Background(), plan)
 	if err != nil || plain.Digest != r.Digest || plain.Steps != r.Steps {
 		t.Errorf("digest %x, with the watchdog %x (%v)", plain.Digest, r.Digest, err)

@@ -59,7 +59,7 @@ func newWorker(p *prepared, number int) *worker {
 		sched:    p.Strategy.New(p.info),
 		monitor:  p.Spec.New(p.info),
 		keep:     p.terms.Sequential,
-		watching: p.Watch != nil,
+		watching: p.Watchdog != nil,
 	}
 	w.run = &w.turn.Run
 	w.place.warming = w.warms
@@ -151,7 +151,7 @@ func (w *worker) reached() {
 	}
 	if learner, ok := w.sched.(FeatureLearner); ok {
 		list, _ := w.features.Features(w.terms.Features)
-		learner.Reached(list)
+		learner.ReachedFeatures(list)
 	}
 }
 

@@ -222,7 +222,7 @@ func (c Cluster) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deploy
 	var files *Files
 	if c.Freeze != nil && c.Freeze.Files != nil {
 		files = c.Freeze.Files
-		env.Prefer(inMemory())
+		env.PreferScratch(inMemory())
 	}
 	deployed := func() *deployment {
 		return &deployment{Cluster: c, messages: messages, sockets: sockets, model: files, env: env,

@@ -269,7 +269,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	d.settle(out)
 	d.breakLost()
 	if s.Kind == trace.Wait {
-		out.Stop(trace.Time(d.world.Now()))
+		out.WaitEnded(trace.Time(d.world.Now()))
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestReplaceReplayed(t *testing.T) {
 		Spec:     noForgery,
 		Runs:     1,
 		Seed:     1,
-		Watch:    watchdog.After(watchdog.Default),
+		Watchdog: watchdog.After(watchdog.Default),
 	}
 	f := explore(t, plan).First()
 	if f == nil {
@@ -151,8 +151,8 @@ func TestForgedInVain(t *testing.T) {
 	}
 	run, err := lockstep.Record(t.Context(), plan, 0)
 	watched := func() (<-chan time.Time, func()) { return nil, func() {} }
-	for _, c := range []lockstep.Plan{{Scenario: sc}, {}, {Watch: watched}} {
-		plan.Scenario, plan.Watch = c.Scenario, c.Watch
+	for _, c := range []lockstep.Plan{{Scenario: sc}, {}, {Watchdog: watched}} {
+		plan.Scenario, plan.Watchdog = c.Scenario, c.Watchdog
 		again, err2 := replay.Run(t.Context(), plan, run)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestForgedInVain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if was.String() != is.String() || !strings.Contains(is.String(), "forged hello") {
-			t.Errorf("scenario %v, watched %v:\n%s\nbecame\n%s", plan.Scenario, plan.Watch != nil, &was, &is)
+			t.Errorf("scenario %v, watched %v:\n%s\nbecame\n%s", plan.Scenario, plan.Watchdog != nil, &was, &is)
 		}
 	}
 }

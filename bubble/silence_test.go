@@ -42,7 +42,7 @@ func (outage) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	*next = turn.Wait()
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if turn.Deliverable(id) {
 			*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
 			break

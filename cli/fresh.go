@@ -40,11 +40,11 @@ func (c *runCmd) fresh(e *Env, plan lockstep.Plan, sum *campaign.Campaign, found
 				break
 			}
 			different = fmt.Sprintf("run %d of the same kind: %s", found[i].Run, text)
-			sum.Result.NotReproduced(i, text)
+			sum.Result.MarkFlaky(i, text)
 		}
 		if different != "" {
 			for _, i := range members[[2]string{g.Property, g.Shape}] {
-				sum.Result.NotReproduced(i, different)
+				sum.Result.MarkFlaky(i, different)
 			}
 		}
 	}

@@ -183,7 +183,7 @@ func (c *trouble) plan() lockstep.Plan {
 	}
 	plan := lockstep.Plan{System: c.made(), Strategy: s, Spec: c.checked(), Runs: 40, Workers: 1}
 	if c.hangs {
-		plan.Watch = watchdog.After(hangTimeout)
+		plan.Watchdog = watchdog.After(hangTimeout)
 	}
 	if c.scenario != nil {
 		plan.Scenario = c.scenario()

@@ -128,7 +128,7 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if t.Header.Build != "" && t.Header.Build != info.Build {
 		return lockstep.Plan{}, other(info.Build)
 	}
-	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(timeout(at.target, watchdog.Default))}
+	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watchdog: watchdog.After(timeout(at.target, watchdog.Default))}
 	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // the scenario checks runs, too
 		plan.Scenario = guide.Build()
 	}

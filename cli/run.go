@@ -247,7 +247,7 @@ func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) 
 	if err != nil {
 		return plan, err
 	}
-	plan.Watch = watchdog.After(timeout(at.target, c.StepTimeout))
+	plan.Watchdog = watchdog.After(timeout(at.target, c.StepTimeout))
 	if c.learnsFrom(lockstep.ModelFeatures) && c.Conform == "" {
 		return plan, errors.New("--strategy " + byModel + " needs --conform, which names the model")
 	}
@@ -380,7 +380,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum 
 		sum.Shrunk = fmt.Sprintf("from %s to %s in %d attempts", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
 	}
 	if k.Differs {
-		sum.Result.NotReproduced(0, k.Fresh)
+		sum.Result.MarkFlaky(0, k.Fresh)
 	} else if k.Fresh != "" {
 		fmt.Fprintln(e.Err, "lockstep:", k.Fresh)
 	}

@@ -66,11 +66,11 @@ func (c *runCmd) control(e *Env, plan lockstep.Plan, statements *code.Meter, sum
 	if !c.Control {
 		return nil
 	}
-	s, ok := plan.Scenario.(interface{ Control() *scenario.Scenario })
+	s, ok := plan.Scenario.(interface{ ControlGroup() *scenario.Scenario })
 	if !ok {
 		return errors.New("--control needs a --scenario of package scenario, whose faults can be left out")
 	}
-	plan.Scenario, plan.Runs, plan.KeepGoing, plan.Keep = s.Control(), max(sum.Result.Runs, 1), true, 1
+	plan.Scenario, plan.Runs, plan.KeepGoing, plan.Keep = s.ControlGroup(), max(sum.Result.Runs, 1), true, 1
 	plan.OnFailure, plan.Progress, plan.Warming = nil, nil, nil
 	if statements != nil {
 		plan.Observers = []lockstep.Observer{statements}

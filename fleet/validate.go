@@ -193,9 +193,9 @@ func (l *Ledger) checkTotals(p *Part) error {
 		{"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
 		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)},
 		{"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
-		{"events in a run", int64(r.Stats.Events), maxTotal}, {"width", int64(r.Stats.Width), maxTotal},
+		{"events in a run", int64(r.Stats.Choices), maxTotal}, {"width", int64(r.Stats.Width), maxTotal},
 		{"runs measured", int64(r.Stats.Runs), int64(r.Runs)},
-		{"changes", int64(r.Stats.Changes), maxTotal},
+		{"changes", int64(r.Stats.Hits), maxTotal},
 	} {
 		if c.n < 0 || c.n > c.limit {
 			return fmt.Errorf("%d %s, possible are 0 to %d", c.n, c.name, c.limit)

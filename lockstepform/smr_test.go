@@ -148,7 +148,7 @@ func TestShortest(t *testing.T) {
 	for rounds, fails := range map[int]bool{shortest - 1: false, shortest: true} {
 		s := strategy.Uniform{Period: 4, Isolations: 4, Rounds: rounds, Sampler: strategy.Every}
 		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: s,
-			Spec: smr.Prefix, Runs: int(s.Size(3).Int64()), KeepGoing: true, Keep: 1})
+			Spec: smr.Prefix, Runs: int(s.Executions(3).Int64()), KeepGoing: true, Keep: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,10 +126,10 @@ func applySettings(plan *lockstep.Plan) error {
 		if err != nil || d < 0 {
 			return fmt.Errorf("lockstep: the timeout %q is not a time such as 30s", s)
 		}
-		timeout, plan.Watch = d, nil
+		timeout, plan.Watchdog = d, nil
 	}
-	if plan.Watch == nil {
-		plan.Watch = watchdog.After(timeout)
+	if plan.Watchdog == nil {
+		plan.Watchdog = watchdog.After(timeout)
 	}
 	if s := setting(flagVacuous, "LOCKSTEP_VACUOUS"); s != "" {
 		allow, err := strconv.ParseBool(s)
@@ -272,7 +272,7 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	var kept *artifact.Kept
 	if f := result.First(); f != nil && f.Flaky == "" {
 		if kept = c.keep(ctx, f); kept.Differs {
-			result.NotReproduced(0, kept.Fresh)
+			result.MarkFlaky(0, kept.Fresh)
 		}
 	}
 	var failing, others []lockstep.Problem

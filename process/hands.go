@@ -70,7 +70,7 @@ func (h *hands) report(out *lockstep.Outbox) error {
 		out.Text(body, p.Text)
 		h.numbers[body] = p.Number
 		h.messages[p.Number] = 0
-		for m := range out.Coming(p.To) {
+		for m := range out.Incoming(p.To) {
 			if m.Body == body {
 				h.messages[p.Number] = m.ID
 				break

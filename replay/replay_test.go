@@ -245,7 +245,7 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 // A liveness finding at the end of the settling stage can be replayed and shrunk, too.
 func TestReplayAfterSettling(t *testing.T) {
 	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
-		if r.Settled() && r.Crashed().Has(2) {
+		if r.Settled() && r.EverCrashed().Has(2) {
 			return &toy.Anything
 		}
 		return nil

@@ -23,7 +23,7 @@ func Until(ctx context.Context, plan lockstep.Plan, t *trace.Trace, step int, st
 		part.Records, part.Header.Settle = t.Records[:step+1], 0
 	}
 	if stop != nil {
-		plan.Watch = nil // the debugger may take any time
+		plan.Watchdog = nil // the debugger may take any time
 	}
 	b, err := lockstep.NewRunnerFor(plan, &part)
 	if err != nil {

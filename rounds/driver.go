@@ -173,7 +173,7 @@ func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
 
 // InOrder declares that the plan leaves the order of arrival to the rules: the engine may then ask it for losses, see
-// [lockstep.Run.Sweep].
+// [lockstep.Turn.Sweep].
 func (d *Driver) InOrder() { d.inOrder, d.loses = true, d.plan.Loses }
 
 // Loosely sets whether a message that is sent when its round is over waits for the next round of that name. Rounds
@@ -293,11 +293,11 @@ func (d *Driver) open(turn *lockstep.Turn) {
 	phase, kernel := d.plan.Open(d.opened, turn)
 	turn.OpenRound(phase, kernel)
 	if len(d.kept) > 0 {
-		d.kept = slices.DeleteFunc(d.kept, func(id trace.ID) bool { return !turn.IsInFlight(id) })
+		d.kept = slices.DeleteFunc(d.kept, func(id trace.ID) bool { return !turn.IsFree(id) })
 	}
 	var start bool
 	if d.names == 0 {
-		start = len(turn.InFlight()) == len(d.kept)
+		start = len(turn.FreeMessages()) == len(d.kept)
 	} else {
 		if d.round++; int(d.round) == d.names || d.opened == 0 {
 			d.round = 0
@@ -332,7 +332,7 @@ func (d *Driver) open(turn *lockstep.Turn) {
 // collect gathers the messages of the round, after all nodes have sent, and those whose round is over. It reports
 // whether there are any.
 func (d *Driver) collect(turn *lockstep.Turn) bool {
-	flying := turn.InFlight()
+	flying := turn.FreeMessages()
 	d.mail, d.at, d.mixed = d.mail[:0], 0, false
 	mine := len(flying)
 	if d.mixed = mine > 0 && !d.gather(turn, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held &&

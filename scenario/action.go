@@ -33,8 +33,8 @@ const (
 // String is the action as text.
 func (a Action) String() string { return a.text }
 
-// Do is a custom action in Go. The text describes it in reports. It must not keep state of its own: one scenario
-// serves many workers.
+// Do is a custom action in Go. The text describes it in reports. The function must not keep state of its own: one
+// scenario serves many workers.
 func Do(text string, do func(*Moment, *lockstep.Control)) Action {
 	return Action{text: text, compile: func(*compiler) act {
 		return func(m *Moment) bool {
@@ -54,26 +54,26 @@ func Drop() Action {
 	return a
 }
 
-// Duplicate makes a second copy of the message, which it leaves to the strategy.
+// Duplicate makes a second copy of the message, which the strategy controls. Another action may decide over the message
+// itself.
 func Duplicate() Action { return message("duplicate", touches, trace.Duplicate) }
 
-// Pass leaves the message to the strategy, whatever later filters say.
+// Pass leaves the message to the strategy. Later filters do not see it.
 func Pass() Action {
 	return Action{text: "pass", on: decides, compile: func(*compiler) act {
 		return func(*Moment) bool { return true }
 	}}
 }
 
-// Continue continues the cascade with the next filter after this one. It cannot be combined with an action that
-// decides over a message.
+// Continue lets later filters see the moment, too. It cannot be combined with an action that decides over a message.
 func Continue() Action {
 	return Action{text: "continue", continues: true, tame: true, compile: func(*compiler) act {
 		return func(*Moment) bool { return false }
 	}}
 }
 
-// Delay holds the message back for the given virtual time; then the strategy controls it. If nothing else can happen
-// in the meantime, the clock advances and the message is delivered.
+// Delay holds the message back for the given virtual time, and then leaves it to the strategy. If no other step is
+// possible before, the scenario moves the run's clock to the end of the delay. It then delivers the message itself.
 func Delay(d trace.Time) Action {
 	return Action{text: fmt.Sprintf("delay by %d", d), on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
@@ -88,7 +88,7 @@ func Delay(d trace.Time) Action {
 	}}
 }
 
-// DelayUntil holds the message back until the condition holds at some later moment; then the strategy controls it.
+// DelayUntil holds the message back until the condition holds at some later moment, and then leaves it to the strategy.
 func DelayUntil(until Condition) Action {
 	return Action{text: "delay until " + until.text, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()

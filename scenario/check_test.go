@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 			sc.MustSucceed()
 		}, "MustSucceed, but no state is one of success"},
 		{"a variable of two types", func(sc *Scenario) {
-			sc.If(IsEvent("done")).Then(SetValue(Variable[int]("n"), "its number", func(n int) int { return n }))
+			sc.If(IsEvent("done")).Then(CaptureValue(Variable[int]("n"), "its number", func(n int) int { return n }))
 			sc.If(Variable[string]("n").IsSet()).Then(Finish())
 		}, `variable "n" is used as int and as string: all uses must agree`},
 		{"a variable that nothing sets", func(sc *Scenario) { sc.If(Variable[int]("n").IsSet()).Then(Finish()) },

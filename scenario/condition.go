@@ -27,8 +27,8 @@ func plain(text string, known facts, t test) Condition {
 	return Condition{text, func(*compiler) test { return t }, known}
 }
 
-// Cond is a custom condition in Go. The text describes it in reports. It must not keep state of its own: one scenario
-// serves many workers.
+// Cond is a custom condition in Go. The text describes it in reports. The function must not keep state of its own: one
+// scenario serves many workers.
 func Cond(text string, holds func(*Moment) bool) Condition { return plain(text, facts{}, holds) }
 
 // And holds when this condition and all others hold.
@@ -98,31 +98,31 @@ func join(conditions []Condition, word string) string {
 
 // IsSend holds when a message was sent.
 func IsSend() Condition {
-	return plain("send", happened(aSend), func(m *Moment) bool { return m.What == Sent })
+	return plain("send", happened(aSend), func(m *Moment) bool { return m.Kind == Sent })
 }
 
 // IsReceive holds when a message was received.
 func IsReceive() Condition {
-	return plain("receive", happened(aReceive), func(m *Moment) bool { return m.What == Received })
+	return plain("receive", happened(aReceive), func(m *Moment) bool { return m.Kind == Received })
 }
 
 // IsEvent holds when an event of one of the types happened at a node.
 func IsEvent(types ...string) Condition {
 	return Condition{"event " + orList(types), func(c *compiler) test {
 		c.known("event", types, c.info.Events)
-		return func(m *Moment) bool { return m.What == Emitted && slices.Contains(types, m.Event.Type) }
+		return func(m *Moment) bool { return m.Kind == Emitted && slices.Contains(types, m.Event.Type) }
 	}, all([]Condition{{facts: happened(anEvent)}, {facts: facts{[]atom{{about: aboutEvent, in: types}}, true}}})}
 }
 
-// Did holds when a step of one of the kinds was taken that did not deliver a message: a timer, a crash, a drop and so
-// on. The kind trace.Start is the start of the run.
+// Did holds when a step of one of the kinds was taken: a timer, a crash, a drop and so on. It is not for deliveries,
+// whose moment is a receipt ([IsReceive]). The kind trace.Start is the start of the run.
 func Did(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return Condition{set.String(), func(c *compiler) test {
 		if set.Has(trace.Deliver) {
 			c.problem("Did is about steps that deliver nothing: use IsReceive for deliveries")
 		}
-		return func(m *Moment) bool { return m.What == Stepped && set.Has(m.Run.Last().Kind) }
+		return func(m *Moment) bool { return m.Kind == Stepped && set.Has(m.Run.Last().Kind) }
 	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: inText(kinds)}}, true}}})}
 }
 
@@ -151,8 +151,7 @@ func To(nodes ...lockstep.Node) Condition { return ToGroup(Only(nodes...)) }
 // Link holds when the moment concerns a message between two nodes, in either direction.
 func Link(a, b lockstep.Node) Condition { return Between(Only(a), Only(b)) }
 
-// At holds when the node concerned is one of these. It is the node of an event, the sender of a message sent, the
-// receiver of a message received, or the node that a step acts on.
+// At holds when the node that the moment concerns is one of these: see [Moment].Node.
 func At(nodes ...lockstep.Node) Condition { return AtGroup(Only(nodes...)) }
 
 // FromGroup holds when the moment concerns a message from a node of the group.
@@ -167,12 +166,12 @@ func ToGroup(g Group) Condition {
 		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) })
 }
 
-// AtGroup holds when the node concerned is in the group.
+// AtGroup holds when the node that the moment concerns is in the group: see [At].
 func AtGroup(g Group) Condition {
 	return g.condition("at ", aboutNode, func(m *Moment, in lockstep.Nodes) bool { return has(in, m.Node) })
 }
 
-// Between holds when the moment concerns a message from one group to the other.
+// Between holds when the moment concerns a message between two groups, in either direction.
 func Between(a, b Group) Condition {
 	return Condition{fmt.Sprintf("between %s and %s", a.text, b.text), func(c *compiler) test {
 		inA, inB := c.group(a), c.group(b)

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Success is the name under which a campaign counts the runs in which the scenario took
-// effect and all machines ended in a success state.
+// Success is the name under which a campaign counts its successful runs. In such a run, the scenario took effect, and
+// all machines with success states ended in one.
 const Success = "success"
 
 // The names of the two counts that Share divides.
@@ -98,13 +98,13 @@ func (d *director) names() (counts []lockstep.Count) {
 // Successes is the number of runs of a campaign in which its scenario succeeded.
 func Successes(r *lockstep.Result) int { return counted(r, Success) }
 
-// CanSucceed reports whether the scenario of a campaign has states of success at all.
+// CanSucceed reports whether the scenario of a campaign has success states at all.
 func CanSucceed(r *lockstep.Result) bool {
 	return slices.ContainsFunc(r.Effects, func(c lockstep.Count) bool { return c.Name == Success && !c.Optional })
 }
 
-// Share is the fraction of a campaign's steps that its scenario took, in [0,1]; the strategy took the others. Holding
-// and releasing messages are not steps.
+// Share is the fraction of a campaign's steps that its scenario took, in [0,1]; the strategy took the others. To hold
+// or release a message is no step.
 func Share(r *lockstep.Result) float64 {
 	steps := counted(r, allSteps)
 	if steps == 0 {

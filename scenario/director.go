@@ -123,10 +123,10 @@ func (d *director) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	d.releaseDue(run, hand)
 	step := run.Last()
 	m := &d.moment
-	*m = Moment{What: Stepped, Run: run, Node: step.Node, director: d, hand: hand}
+	*m = Moment{Kind: Stepped, Run: run, Node: step.Node, director: d, hand: hand}
 	switch step.Kind {
 	case trace.Deliver:
-		m.What, m.Message = Received, run.Message(step.Msg)
+		m.Kind, m.Message = Received, run.Message(step.Msg)
 		m.Node = m.Message.To
 	case trace.Drop, trace.Duplicate, trace.Replace:
 		m.Message = run.Message(step.Msg)
@@ -134,7 +134,7 @@ func (d *director) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	d.see(m)
 	events := run.Events()
 	for i := range events {
-		*m = Moment{What: Emitted, Run: run, Event: &events[i], Node: events[i].Node, director: d, hand: hand}
+		*m = Moment{Kind: Emitted, Run: run, Event: &events[i], Node: events[i].Node, director: d, hand: hand}
 		d.see(m)
 	}
 	if step.Kind == trace.Duplicate {
@@ -144,7 +144,7 @@ func (d *director) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	}
 	sent := run.Sent()
 	for i := range sent {
-		*m = Moment{What: Sent, Run: run, Message: &sent[i], Node: sent[i].From, director: d, hand: hand}
+		*m = Moment{Kind: Sent, Run: run, Message: &sent[i], Node: sent[i].From, director: d, hand: hand}
 		d.see(m)
 	}
 }
@@ -208,7 +208,7 @@ func (d *director) step(machine *readyMachine, m *Moment) {
 
 // matches reports whether a filter takes the moment, and counts it.
 func (d *director) matches(f *readyFilter, m *Moment) bool {
-	if f.omitted || f.needs && (m.What != Sent || !m.Run.IsInFlight(m.Message.ID)) || !f.when(m) {
+	if f.omitted || f.needs && (m.Kind != Sent || !m.Run.IsFree(m.Message.ID)) || !f.when(m) {
 		return false
 	}
 	if f.limited && f.used[f.key(m)] >= f.limit {
@@ -255,7 +255,7 @@ func (r *readyFilter) use(key uint64) {
 
 // reserve reserves requests.
 func (d *director) reserve(run *lockstep.Run, hand *lockstep.Control) {
-	if len(d.reserved) == 0 || !hand.Moves() {
+	if len(d.reserved) == 0 || !hand.Active() {
 		return
 	}
 	for i := 0; i < len(run.Pending()); {
@@ -281,7 +281,7 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Control) {
 
 // Idle advances the clock to the next delayed message when nothing else can happen.
 func (d *director) Idle(run *lockstep.Run, hand *lockstep.Control) bool {
-	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.AnyTimer() || len(run.Pending()) > 0 {
+	if len(d.delayed) == 0 || d.observe != nil || len(run.FreeMessages()) > 0 || run.AnyTimer() || len(run.Pending()) > 0 {
 		return false
 	}
 	first := slices.MinFunc(d.delayed, func(a, b delayed) int { return int(a.at - b.at) })

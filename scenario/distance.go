@@ -10,14 +10,15 @@ import (
 )
 
 // Class grades the power of a filter over messages, from keeping their order to forging them, as in section 5.4 of the
-// paper on Netrix.
+// Netrix paper. The class of a filter is that of its strongest action. Actions on nodes and links alone, such as
+// [Crash] and [Cut], are Neutral.
 type Class uint8
 
 // The classes, from the weakest to the strongest.
 const (
-	Neutral    Class = iota // it keeps messages in order
+	Neutral    Class = iota // it keeps messages in order, or does not act on them
 	Reordering              // it holds messages back and releases them later
-	Dropping                // it loses messages, which amounts to a release after the end
+	Dropping                // it loses messages, as if it released them after the end of the run
 	Byzantine               // it forges messages
 )
 
@@ -26,18 +27,22 @@ var classNames = [...]string{"neutral", "reorder", "drop", "byzantine"}
 // String is the name of the class.
 func (c Class) String() string { return classNames[c] }
 
-// Distance is how far a filter moves messages out of their order, measured in a run without faults. It is the number
-// of messages sent between the capture of a message and its release.
+// Distance is how far a filter moves messages out of their order: the number of messages sent between the capture of a
+// message and its release. It shows which filters matter. A strategy that reorders messages itself, such as PCTCP,
+// often does without a filter of small distance. It hardly ever does without one of large distance.
+//
+// A distance is measured in runs without faults, in which the filters only observe: see [Distances].
 type Distance struct {
-	Filter int // its number, from 1
+	Filter int // number of the filter, from 1
 	Name   string
 	Class  Class
-	// Captured is the number of messages that the filter would have taken, in all runs.
+	// Captured is the number of messages that the filter would have held, dropped or forged, in all runs.
 	Captured int
-	// Mean and Max are over the messages that it would have released.
+	// Mean is the mean distance of the messages that it would have released.
 	Mean float64
-	Max  int
-	// Kept is the number of messages that it would not have released before the end.
+	// Max is the largest of these distances.
+	Max int
+	// Kept is the number of captured messages that it would not have released before the end of the run.
 	Kept int
 }
 
@@ -60,10 +65,10 @@ func (d Distance) String() string {
 // distanceRuns is the number of synchronous runs for averaging distances.
 const distanceRuns = 20
 
-// Distances measures the filters of the plan's scenario in synchronous runs of the plan's system, in which the
-// filters look but move nothing. It averages over the plan's number of runs, at most 20: runs differ if the system
-// draws something itself. A filter that depends on a fault captures nothing there. The runs have the plan's Steps, or
-// as many as they need.
+// Distances measures the filters of the plan's scenario in runs of the plan's system with the strategy [Synchronous],
+// in which the filters only observe. It averages over the plan's number of runs, at most 20: runs differ if the system
+// draws something itself. A filter whose condition needs a fault captures nothing in them. The runs have the plan's
+// Steps, or as many as they need.
 func Distances(ctx context.Context, plan lockstep.Plan) ([]Distance, error) {
 	s, err := own(plan.Scenario)
 	if err != nil {
@@ -140,26 +145,27 @@ func (o *observation) end() {
 	clear(o.open)
 }
 
-// Ablation reports the campaigns without single filters of a scenario, to show which filters the strategy needs.
+// Ablation compares the campaign of a scenario with the campaigns that lack one of its filters each, to show which
+// filters the strategy needs: see [Ablate].
 type Ablation struct {
 	Scenario  string
 	Strategy  string
-	Runs      int // of each campaign
-	Successes int // with all filters
+	Runs      int // runs of each campaign
+	Successes int // successful runs of the campaign with all filters
 	Filters   []Ablated
 }
 
-// Ablated is the row of an ablation for one filter: the distance and the successes of the runs without it.
+// Ablated is the row of an [Ablation] for one filter: its distance, and the campaign without it.
 type Ablated struct {
 	Distance
-	Successes int // in as many runs as with the filter
+	Successes int // successful runs of the campaign without the filter, of Ablation.Runs
 }
 
-// Ablate runs the plan's campaign once with all filters of its scenario and once without each of them, and counts the
-// successful runs: Table 4 of the paper. If the strategy still succeeds occasionally without a filter, the filter
-// helps, but is not needed.
+// Ablate runs the plan's campaign once with all filters of its scenario and once without each of them. It counts the
+// successful runs, as in Table 4 of the Netrix paper. If the strategy still succeeds occasionally without a filter, the
+// filter helps, but is not needed.
 //
-// The function successes counts the successes; nil means [Successes].
+// The function successes counts the successes of a campaign; nil means [Successes].
 func Ablate(ctx context.Context, plan lockstep.Plan, successes func(*lockstep.Result) int) (*Ablation, error) {
 	if successes == nil {
 		successes = Successes

@@ -40,7 +40,7 @@ func ExampleAblate() {
 	sc := New("3 before 2, and a forgery")
 	m := sc.Machine("order")
 	m.On(IsReceive().And(From(3)), "3 first").On(IsReceive().And(From(2)), "then 2").MarkSuccess()
-	m.On(IsReceive().And(From(2)), "2 first").MarkDead()
+	m.On(IsReceive().And(From(2)), "2 first").MarkOptional()
 	forgery := sc.Machine("forgery")
 	forgery.On(IsReceive().And(Body("7", func(n note) bool { return n.Number == 7 })), "heard").MarkSuccess()
 	sc.If(Type("Answer"), From(3)).Named("forge").Then(Replace("Answer 7"))
@@ -63,7 +63,7 @@ func ExampleAblate() {
 func ExampleMinimize() {
 	sc := New("nothing from 2")
 	m := sc.Machine()
-	m.On(IsEvent("heard"), "one").On(IsEvent("heard"), "two").MarkDead()
+	m.On(IsEvent("heard"), "one").On(IsEvent("heard"), "two").MarkOptional()
 	m.At("one").MarkSuccess()
 	sc.If(IsReceive(), Type("Answer")).Named("count").Then(Count("answers").Incr())
 	sc.If(Type("Answer"), From(2)).Named("drop").Then(Drop())

@@ -17,7 +17,7 @@
 //
 // At each moment first the machines take at most one edge each, in the order in which they were made. Then the
 // director evaluates the filters in order and carries out the first whose condition holds; the others do not see the
-// moment. If no filter matches, the strategy controls the message.
+// moment. This is the cascade. If no filter matches, the strategy controls the message.
 //
 // # The fate of a message
 //
@@ -26,9 +26,18 @@
 // the strategy. A filter with an action on a message matches only at the moment when a message is sent and in flight,
 // whatever its condition says.
 //
+// # Memory
+//
+// A scenario remembers facts about a run under names that its author chooses. All of them are empty when a run begins:
+//
+//   - a set is a list of messages. [Store] puts a message into a set and holds it back, [Record] only puts it there.
+//     [ReleaseAll], [DeliverAll] and [DropAll] empty a set;
+//   - a [Counter] is a number, a [Var] is a value of a message or an event, and a mark ([Mark]) is a node.
+//
 // # Vacuity
 //
 // A scenario counts for each filter how often it matched and how often it acted, and for each state how often it was
-// reached. It also counts the runs in which it succeeded. A run in which no filter acted is vacuous, and
-// [lockstep.Result.VacuousParts] names the filters and states that were idle in a whole campaign.
+// reached. It also counts the runs in which it succeeded. A run in which no filter acted is vacuous: its pass says
+// nothing. The method VacuousParts of [lockstep.Result] names the filters that never acted in a whole campaign, and the
+// states that were never reached.
 package scenario

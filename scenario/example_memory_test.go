@@ -14,7 +14,7 @@ func ExampleVariable() {
 	sc := New("answers to the first question")
 	asked := Variable[int]("asked")
 	sc.If(IsSend(), Type("Ask"), asked.IsSet().Not()).
-		Then(SetBody(asked, "its number", func(n note) int { return n.Number }))
+		Then(CaptureBody(asked, "its number", func(n note) int { return n.Number }))
 	sc.If(
 		BodyWith(asked, "an answer to another question",
 			func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked }),
@@ -74,12 +74,12 @@ func ExampleVar_Set() {
 	// verdict pass
 }
 
-func ExampleSetValue() {
+func ExampleCaptureValue() {
 	sc := New("one answer after the other")
 	heard := Variable[int]("heard")
 	sc.If(ValueWith(heard, "heard", "one more than before", func(now, before int) bool { return now == before+1 })).
 		Then(Finish())
-	sc.If(IsEvent("heard")).Then(SetValue(heard, "the number of answers", func(n int) int { return n }))
+	sc.If(IsEvent("heard")).Then(CaptureValue(heard, "the number of answers", func(n int) int { return n }))
 	show(sc)
 	// Output:
 	// event 1 heard | filter 2 (event heard): set heard to the number of answers
@@ -195,7 +195,7 @@ func ExampleSever() {
 		plan := bellPlan(sc)
 		plan.Runs, plan.Workers = 1, 1
 		arrived := 0
-		sc.If(IsReceive(), Type("Ask"), To(2)).Aside().Then(Do("count", func(*Moment, *lockstep.Control) { arrived++ }))
+		sc.If(IsReceive(), Type("Ask"), To(2)).Auxiliary().Then(Do("count", func(*Moment, *lockstep.Control) { arrived++ }))
 		if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 			fmt.Println(err)
 		}

@@ -153,7 +153,7 @@ func ExampleScenario_Pick() {
 
 func ExampleScenario_Split() {
 	sc := New("a random partition")
-	parts := sc.Split(Part{Name: "small", Size: 1}, Part{Name: "rest"})
+	parts := sc.Split(Side{Name: "small", Size: 1}, Side{Name: "rest"})
 	sc.Use(PartitionWhile(All(), parts...))
 	show(sc)
 	// Output:
@@ -296,10 +296,10 @@ func ExampleState_On() {
 	// verdict pass
 }
 
-func ExampleState_MarkDead() {
+func ExampleState_MarkOptional() {
 	sc := New("should not")
 	m := sc.Machine()
-	m.On(IsEvent("done"), "all answered").MarkDead()
+	m.On(IsEvent("done"), "all answered").MarkOptional()
 	m.On(IsEvent("heard"), "one answered").MarkSuccess()
 	sc.If(Type("Ask"), To(2)).Then(Drop())
 	show(sc)
@@ -446,9 +446,9 @@ func ExampleAtMost() {
 	// verdict pass
 }
 
-func ExampleFilter_Aside() {
+func ExampleFilter_Auxiliary() {
 	sc := New("nothing but surroundings")
-	sc.If(Type("Answer")).Aside().Then(Deliver())
+	sc.If(Type("Answer")).Auxiliary().Then(Deliver())
 	sc.If(Type("Ask"), To(1)).Then(Drop())
 	show(sc)
 	// Output:
@@ -491,7 +491,7 @@ func ExampleHere() {
 func ExampleWhere() {
 	sc := New("by what is known")
 	busy := Where("a node with mail", func(m *Moment) (set lockstep.Nodes) {
-		for _, id := range m.Run.InFlight() {
+		for _, id := range m.Run.FreeMessages() {
 			set = set.With(m.Run.Message(id).To)
 		}
 		return set

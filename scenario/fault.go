@@ -13,37 +13,39 @@ func Crash(g Group) Action { return each("crash ", g, trace.Crash) }
 // Restart restarts the nodes of a group that are down.
 func Restart(g Group) Action { return each("restart ", g, trace.Restart) }
 
-// Pause pauses the nodes of a group that are up for a while.
+// Pause takes a Pause step on each node of the group that is up: the node stops and then continues with its state. The
+// system draws how long it stops.
 func Pause(g Group) Action { return each("pause ", g, trace.Pause) }
 
-// Jump lets the clocks of a group jump.
+// Jump takes a Jump step on each node of the group that is up: its clock jumps. The system draws how far.
 func Jump(g Group) Action { return each("let the clock jump of ", g, trace.Jump) }
 
-// FireTimer fires the timers of a group, if they are set.
+// FireTimer fires the timers of the nodes of a group that have one armed.
 func FireTimer(g Group) Action { return each("fire timer of ", g, trace.Timer) }
 
-// HoldTimers keeps the strategy from firing the timers of a group.
+// HoldTimers keeps the strategy from firing the timers of a group until [ReleaseTimers]. It does not hold messages:
+// [Store] and [Withhold] do.
 func HoldTimers(g Group) Action {
 	return withGroup("hold timers of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.HoldTimers(in) })
 }
 
-// ReleaseTimers gives the timers of a group back to the strategy.
+// ReleaseTimers lets the strategy fire the timers of a group again.
 func ReleaseTimers(g Group) Action {
 	return withGroup("release timers of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.ReleaseTimers(in) })
 }
 
 // Cut cuts the links between two groups: messages sent on them from now on are lost. Messages in flight, or held back
-// by a filter, still arrive; Sever loses those as well.
+// by a filter, still arrive; [Sever] loses those as well.
 func Cut(a, b Group) Action { return links("cut ", a, b, trace.Cut, false) }
 
-// CutOneWay cuts the links from one group to the other, not back. Messages in flight still arrive; DropInFlight loses
+// CutOneWay cuts the links from one group to the other, not back. Messages in flight still arrive; [DropInFlight] loses
 // them.
 func CutOneWay(from, to Group) Action { return links("cut one way ", from, to, trace.Cut, true) }
 
-// Heal makes the links between two groups carry again.
+// Heal ends all cuts of the links between two groups.
 func Heal(a, b Group) Action { return links("heal ", a, b, trace.Heal, false) }
 
-// HealAll makes all links carry again.
+// HealAll ends all cuts.
 func HealAll() Action {
 	none := Only()
 	a := links("", none.Others(), none.Others(), trace.Heal, false)
@@ -57,8 +59,8 @@ func Sever(a, b Group) Action {
 	return both("sever "+a.text+" and "+b.text, Cut(a, b), DropInFlight(a, b), DropInFlight(b, a))
 }
 
-// DropInFlight loses the messages in flight from one group to the other, held back by a filter or not. The links stay
-// as they are.
+// DropInFlight loses the messages in flight from one group to the other, held back by a filter or not. It cuts no
+// links.
 func DropInFlight(from, to Group) Action {
 	return Action{
 		text:  "drop what is on its way from " + from.text + " to " + to.text,
@@ -71,7 +73,7 @@ func DropInFlight(from, to Group) Action {
 				for i := range m.Run.Messages() {
 					msg := &m.Run.Messages()[i]
 					if has(senders, msg.From) && has(receivers, msg.To) &&
-						(m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
+						(m.Run.IsFree(msg.ID) || m.Run.IsHeld(msg.ID)) {
 						acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
 					}
 				}

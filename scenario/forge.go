@@ -7,16 +7,18 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Replace gives the message another body, in the text format in which the system reads and writes its messages: its
-// sender is Byzantine. Another action decides the message's fate; otherwise the strategy does.
+// Replace gives the message another body, as a Byzantine sender would. The text is in the format in which the system
+// reads and writes its messages. Another action may decide over the message; otherwise the strategy controls it.
+//
+// [Forge], [Rewrite] and [Equivocate] do the same with a body that they compute.
 func Replace(body string) Action {
 	a := Forge("replace", func(*Moment) string { return body })
 	a.text = fmt.Sprintf("replace by %q", body)
 	return a
 }
 
-// Forge replaces the body by the result of a function of the moment. It may depend on the receiver, on the message
-// itself and on the run's seed. An empty body leaves the message unchanged.
+// Forge replaces the body of the message by the result of a function of the moment: see [Replace]. The result may
+// depend on the receiver, on the message itself and on the run's seed. An empty body leaves the message unchanged.
 func Forge(text string, body func(*Moment) string) Action {
 	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
 		c.need(trace.Replace)
@@ -27,8 +29,9 @@ func Forge(text string, body func(*Moment) string) Action {
 	}}
 }
 
-// Rewrite replaces the body by a changed copy of the system's own message, for a receiver. The message's String must
-// be the text format in which the system reads its messages.
+// Rewrite replaces the body of the message by a changed copy of the system's own message: see [Replace]. The function
+// gets the copy and the receiver. The message's String must return the text format in which the system reads its
+// messages.
 func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M) Action {
 	return Forge(text, func(m *Moment) string {
 		msg, ok := bodyOf[M](m, text)
@@ -39,8 +42,9 @@ func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M
 	})
 }
 
-// Equivocate sends different contents to different nodes: receivers in the group get the second body, all others the
-// first. An empty body leaves the message unchanged.
+// Equivocate replaces the body of the message by one of two, so that a sender sends nodes different contents: see
+// [Replace]. Receivers in the group get the body other, all others get body. An empty body leaves the message
+// unchanged.
 func Equivocate(body, other string, g Group) Action {
 	return Action{text: fmt.Sprintf("say %q, but %q to %s", body, other, g.text), on: touches, class: Byzantine,
 		compile: func(c *compiler) act {
@@ -82,7 +86,7 @@ func (d *director) inject(run *lockstep.Run, hand *lockstep.Control) {
 	for i, in := range d.injects {
 		if in.of == run.Last().Msg && len(run.Sent()) == 1 {
 			d.injects = append(d.injects[:i], d.injects[i+1:]...)
-			if hand.Moves() && run.IsInFlight(run.Sent()[0].ID) {
+			if hand.Active() && run.IsFree(run.Sent()[0].ID) {
 				hand.Do(hand.Forge(run.Sent()[0].ID, in.body))
 			}
 			return

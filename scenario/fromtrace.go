@@ -8,24 +8,23 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// FromTrace is the scenario that repeats a recorded run. It keeps everything from the strategy, and takes the steps of
-// the run one after the other. So a finding becomes a test that outlives changes of the system. Messages are
-// identified by name (see [trace.Name]) and not by number. Steps that are no longer possible are left out, and the
-// spec checks the result. Theorem 1 of the paper says that every run has such a monitor.
+// FromTrace is the scenario that repeats a recorded run. It holds all messages and timers back from the strategy, and
+// takes the recorded steps one after the other. So a finding becomes a test that outlives changes of the system.
+// Messages are identified by name (see [trace.Name]) and not by number. Steps that are no longer possible are left out,
+// and the spec checks the result.
 //
 // Unlike a replay, it does not insist on the build and the options of the trace.
 type FromTrace struct {
 	Trace *trace.Trace
-	// Continue releases everything to the strategy after the last step; the strategy then explores possible
-	// continuations. Otherwise the run ends there.
+	// Continue leaves everything to the strategy after the last step: it explores possible continuations. Otherwise the
+	// run ends there.
 	Continue bool
 }
 
-// StepsReplayed is the name under which a campaign counts the steps taken from the trace, and StepsImpossible that of
-// the impossible ones.
+// The names under which a campaign counts the steps of the trace.
 const (
-	StepsReplayed   = "steps replayed"
-	StepsImpossible = "steps that were not possible"
+	StepsReplayed   = "steps replayed"               // those that were taken
+	StepsImpossible = "steps that were not possible" // those that were left out
 )
 
 // Name identifies the run.
@@ -36,8 +35,8 @@ func (f FromTrace) Name() string {
 	return fmt.Sprintf("from-trace %s seed %d run %d", f.Trace.Header.Target, f.Trace.Header.Seed, f.Trace.Header.Run)
 }
 
-// Plan is the plan with this scenario and the seed of the trace, so that the system's draws are the same. It makes
-// one run, or with Continue the plan's number of runs.
+// Plan is the given plan with this scenario, and with the seed of the trace in all runs, so that the system draws the
+// same. It makes one run, or with Continue the plan's number of runs.
 func (f FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
 	p.Scenario = f
 	if f.Trace == nil {
@@ -51,7 +50,7 @@ func (f FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
 	return p
 }
 
-// Fit reports whether the run can be repeated on such a system.
+// Fit reports whether the run can be repeated on the system.
 func (f FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	switch {
 	case f.Trace == nil:
@@ -89,7 +88,7 @@ func (r *replayer) Reset(*rand.Rand) {
 
 // Observe takes everything away from the strategy and takes the next step of the trace.
 func (r *replayer) Observe(run *lockstep.Run, hand *lockstep.Control) {
-	if r.over || !hand.Moves() {
+	if r.over || !hand.Active() {
 		return
 	}
 	var next lockstep.Step

@@ -49,7 +49,7 @@ func Here() Group {
 	}, "here", nil, false}
 }
 
-// Where is a custom group, computed at the moment, e.g. the leader.
+// Where is a custom group, computed at each moment, e.g. the leader. The text describes it in reports.
 func Where(text string, nodes func(*Moment) lockstep.Nodes) Group {
 	return Group{text, func(*compiler) members { return nodes }, "", nil, false}
 }
@@ -66,33 +66,33 @@ func (g Group) Others() Group {
 	}, key, nil, g.memory}
 }
 
-// Part names one side of the random partition that a scenario draws, with its number of nodes.
-type Part struct {
+// Side is one side of a random partition: see [Scenario.Split].
+type Side struct {
 	Name string
-	// Size is the number of nodes; 0 means all remaining nodes.
+	// Size is the number of nodes. 0 means all remaining nodes, and is allowed for the last side only.
 	Size int
 }
 
 // draw is a random partition.
 type draw struct {
-	parts []Part
+	parts []Side
 	first int // number of the first part among the drawn groups
 }
 
-// Pick is a group of k nodes, drawn from the seed for each run.
+// Pick is a group of k nodes, drawn from the seed for each run. The name is for reports.
 func (s *Scenario) Pick(name string, k int) Group {
-	return s.Split(Part{Name: name, Size: k})[0]
+	return s.Split(Side{Name: name, Size: k})[0]
 }
 
-// Split is a partition of the nodes, drawn from the seed for each run: disjoint groups of the given sizes.
-func (s *Scenario) Split(parts ...Part) []Group {
-	d := draw{parts: parts}
+// Split draws a partition of the nodes from the seed for each run. It returns the sides, in their order, as groups.
+func (s *Scenario) Split(sides ...Side) []Group {
+	d := draw{parts: sides}
 	for _, other := range s.groups {
 		d.first += len(other.parts)
 	}
 	s.groups = append(s.groups, d)
-	groups := make([]Group, len(parts))
-	for i, p := range parts {
+	groups := make([]Group, len(sides))
+	for i, p := range sides {
 		number := d.first + i
 		groups[i] = Group{p.Name, func(*compiler) members {
 			return func(m *Moment) lockstep.Nodes { return m.director.drawn[number] }

@@ -61,22 +61,22 @@ func (m *Machine) At(name string) *State {
 }
 
 // On adds an edge: if the condition holds in this state, the machine goes to the named state, which On returns. Edges
-// are tried in the order in which they were added; several may lead to one state.
+// are tried in the order in which they were added. Several edges may lead to one state.
 func (s *State) On(when Condition, to string) *State {
 	target := s.machine.At(to)
 	s.edges = append(s.edges, edge{when: when, to: target})
 	return target
 }
 
-// MarkSuccess makes this a state in which a run succeeds if it ends there.
+// MarkSuccess makes this a success state: a run that ends in it succeeds.
 func (s *State) MarkSuccess() *State {
 	s.success = true
 	return s
 }
 
-// MarkDead makes the state optional: a campaign that never reaches it is not vacuous for that. It may be an undesired
-// state that is no finding ([Fail] is for findings), or one of several ends.
-func (s *State) MarkDead() *State {
+// MarkOptional lets a campaign pass in which no run reaches the state. Otherwise such a campaign is vacuous in this
+// part. It is for undesired states that are no finding ([Fail] is for findings), and for one of several ends.
+func (s *State) MarkOptional() *State {
 	s.dead = true
 	return s
 }

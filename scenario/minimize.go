@@ -8,29 +8,30 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Minimal is a scenario reduced by the filters that do not matter.
+// Minimal is a scenario without the filters that do not matter, as [Minimize] finds it.
 type Minimal struct {
 	Scenario *Scenario
-	// Left names the filters that were left out.
-	Left []string
-	// Runs is the number of runs of a campaign, Before the successes with all filters, and After those with the
-	// remaining filters.
-	Runs, Before, After int
+	// Removed names the filters that were removed.
+	Removed []string
+	// Runs is the number of runs of a campaign.
+	Runs int
+	// Before is the number of successful runs with all filters, and After with the remaining ones.
+	Before, After int
 }
 
 // String is the result as text.
 func (m *Minimal) String() string {
-	if len(m.Left) == 0 {
+	if len(m.Removed) == 0 {
 		return fmt.Sprintf("%s: %d of %d runs succeed, no filter can be left out", m.Scenario.name, m.Before, m.Runs)
 	}
 	return fmt.Sprintf("%s: %d of %d runs succeed without %s, %d with all", m.Scenario.name, m.After, m.Runs,
-		strings.Join(m.Left, ", "), m.Before)
+		strings.Join(m.Removed, ", "), m.Before)
 }
 
-// Minimize removes filters from the plan's scenario, one after the other and the last first. It does so as long as
-// the plan's campaign keeps at least the share hold of its original number of successes, e.g. 0.9. In the result each
+// Minimize removes filters from the plan's scenario, one after the other and the last first. It does so as long as the
+// plan's campaign keeps at least the share hold of its original number of successes, e.g. 0.9. In the result each
 // filter is needed: without any one of them fewer runs succeed. It does not try to remove two at once, and keeps
-// filters that are Aside. The function successes counts the successes; nil means [Successes].
+// [Filter.Auxiliary] filters. The function successes counts the successes of a campaign; nil means [Successes].
 func Minimize(ctx context.Context, plan lockstep.Plan, hold float64,
 	successes func(*lockstep.Result) int) (*Minimal, error) {
 	s, err := own(plan.Scenario)
@@ -74,7 +75,7 @@ func (m *Minimal) pass(t trial, hold float64) (changed bool, err error) {
 		}
 		if float64(n) >= hold*float64(m.Before) {
 			m.Scenario, m.After, changed = smaller, n, true
-			m.Left = append(m.Left, f.title())
+			m.Removed = append(m.Removed, f.title())
 		}
 	}
 	return changed, nil

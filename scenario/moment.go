@@ -8,36 +8,37 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// What is the kind of a moment.
-type What uint8
+// MomentKind is the kind of a [Moment].
+type MomentKind uint8
 
 // The kinds of moment.
 const (
-	Stepped  What = iota // a step was taken that did not deliver a message
-	Received             // a message was delivered
-	Emitted              // an event happened at a node
-	Sent                 // a message was sent
+	Stepped  MomentKind = iota // a step other than a delivery was taken
+	Received                   // a message was delivered
+	Emitted                    // an event happened at a node
+	Sent                       // a message was sent
 )
 
 // Moment is something that just happened in a run, as conditions and actions see it. It is valid only during the
 // call.
 type Moment struct {
-	What What
-	// Run is the run, with the step last taken in Run.Last().
+	Kind MomentKind
+	// Run is the run; Run.Last() is the step that the moment belongs to.
 	Run *lockstep.Run
-	// Message is the message sent, received, dropped, duplicated or replaced, or nil.
+	// Message is the message that was sent or received, or that the step dropped, duplicated or replaced; otherwise
+	// nil.
 	Message *trace.Message
-	// Event is the event, or nil.
+	// Event is the event, if the kind is Emitted; otherwise nil.
 	Event *lockstep.Event
-	// Node is the node concerned: of the event, the sender of a message sent, the receiver of a message received, the
-	// node of the step; or 0.
+	// Node is the node that the moment concerns, or 0. It is the sender of a message sent, the receiver of a message
+	// received, and the node of an event or a step.
 	Node lockstep.Node
 
 	director *director
 	hand     *lockstep.Control
 }
 
-// Body is the system's own message, if the system gives access, or nil.
+// Body is the system's own message, or nil if there is no message or the system does not give access.
 func (m *Moment) Body() any {
 	if m.Message == nil {
 		return nil
@@ -56,7 +57,7 @@ func (m *Moment) Abort(err error) {
 
 // String is the moment as text: "receive 1->2 Prepare", "event 3 leader".
 func (m *Moment) String() string {
-	switch m.What {
+	switch m.Kind {
 	case Sent:
 		return "send " + m.Message.String()
 	case Received:

@@ -35,8 +35,8 @@ func PartitionWhile(while Condition, groups ...Group) Piece {
 	}
 }
 
-// Withhold keeps the matching messages from the strategy until a condition holds, and releases them then. Later
-// matches are not withheld.
+// Withhold keeps matching messages from the strategy until a condition holds, and then leaves them to it. Later matches
+// are not withheld.
 func Withhold(what, until Condition) Piece {
 	return func(s *Scenario) {
 		set := fmt.Sprintf("withheld %d", len(s.filters)+1)

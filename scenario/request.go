@@ -22,16 +22,15 @@ func called(text string) wanted {
 	return wanted{fmt.Sprintf("%q", text), func(p trace.Pending) bool { return p.Text == text }}
 }
 
-// Request gives the oldest waiting request with this text to the nodes of a group, one to each eligible node; an
-// empty text means any request. Without Reserve the strategy may have given it before.
+// Request gives the oldest waiting request with this text to each eligible node of a group, one request to each. An
+// empty text means any request. If the strategy must not give the request before, [Scenario.Reserve] it.
 func Request(text string, g Group) Action {
 	a := request(called(text), g)
 	a.text = fmt.Sprintf("request %q at %s", text, g.text)
 	return a
 }
 
-// RequestWhere gives the oldest waiting request that a function selects to the nodes of a group, one to each eligible
-// node. The text describes the selection.
+// RequestWhere is [Request] for requests that a function selects. The text describes the selection.
 func RequestWhere(text string, is func(trace.Pending) bool, g Group) Action {
 	return request(wanted{text, is}, g)
 }
@@ -53,8 +52,8 @@ func request(w wanted, g Group) Action {
 	}}
 }
 
-// Reserve keeps waiting requests with the given texts from the strategy, so that only
-// the action Request gives them; without a text it keeps them all.
+// Reserve keeps waiting requests with the given texts from the strategy, so that only the actions [Request] and
+// [RequestWhere] give them. Without a text it keeps all requests.
 func (s *Scenario) Reserve(texts ...string) *Scenario {
 	if len(texts) == 0 {
 		texts = []string{""}
@@ -65,7 +64,7 @@ func (s *Scenario) Reserve(texts ...string) *Scenario {
 	return s
 }
 
-// ReserveWhere keeps the waiting requests that a function selects from the strategy.
+// ReserveWhere is [Scenario.Reserve] for the requests that a function selects. The text describes the selection.
 func (s *Scenario) ReserveWhere(text string, is func(trace.Pending) bool) *Scenario {
 	s.reserved = append(s.reserved, wanted{text, is})
 	return s

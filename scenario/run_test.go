@@ -39,7 +39,7 @@ func TestVacuousPartOfCampaign(t *testing.T) {
 	m := sc.Machine()
 	m.On(IsEvent("done"), "done").MarkSuccess()
 	m.On(Did(trace.Crash), "crashed")
-	m.On(Did(trace.Restart), "restarted").MarkDead()
+	m.On(Did(trace.Restart), "restarted").MarkOptional()
 	sc.If(Type("Ask"), To(2)).Named("2 first").Then(Deliver())
 	sc.If(Type("Answer"), To(2)).Named("answers to 2").Then(Drop())
 	result := enginetest.Explore(t, bellPlan(sc))
@@ -261,7 +261,7 @@ func TestBudgetOfStrategy(t *testing.T) {
 // every node gets into every part.
 func TestSplit(t *testing.T) {
 	sc := New("split")
-	parts := sc.Split(Part{"one", 1}, Part{"two", 2}, Part{"rest", 0})
+	parts := sc.Split(Side{"one", 1}, Side{"two", 2}, Side{"rest", 0})
 	seen := make([]lockstep.Nodes, len(parts))
 	sc.If(FromGroup(parts[0])).Then(Pass())
 	info := lockstep.Info{Name: "five", Nodes: 5, Supports: trace.KindsOf(trace.Deliver)}
@@ -305,7 +305,7 @@ func TestMemoryIsOfOneRun(t *testing.T) {
 	senders := Count("senders").Distinct(BySender)
 	m.On(IsEvent("done").And(senders.Eq(2), first.IsSet(), m.InStateFor(1, Start)), "as in every run").MarkSuccess()
 	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).
-		Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
+		Then(CaptureBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
 	sc.If(IsReceive(), Type("Answer")).Then(senders.Incr())
 	sc.If(Type("Answer"), From(2)).Once().Then(Inject("Answer 1"), Drop()) // the copy takes its place
 	plan := bellPlan(sc)

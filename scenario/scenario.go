@@ -30,7 +30,8 @@ func New(name string) *Scenario { return &Scenario{name: name} }
 // Name is the scenario's name.
 func (s *Scenario) Name() string { return s.name }
 
-// Filter is a rule of a scenario: its condition is that of [Scenario.If], and its actions are those of Then.
+// Filter is a rule of a scenario: if a condition holds at a moment ([Scenario.If]), actions are carried out
+// ([Filter.Then]).
 type Filter struct {
 	name    string
 	number  int // from 1
@@ -73,8 +74,9 @@ func (f *Filter) Per(key Key) *Filter {
 	return f
 }
 
-// Aside marks the filter as a preparation: it does not count when Lockstep decides whether a run or a part is vacuous.
-func (f *Filter) Aside() *Filter {
+// Auxiliary excludes the filter when Lockstep decides whether a run or a part of the scenario is vacuous. It is for
+// filters that only prepare what the others do.
+func (f *Filter) Auxiliary() *Filter {
 	f.aside = true
 	return f
 }
@@ -121,14 +123,15 @@ func (s *Scenario) Faults(b lockstep.Budget) *Scenario {
 	return s
 }
 
-// MustSucceed makes a finding of every run that ends outside the success states, although the scenario took effect:
-// bounded liveness. Without it such runs are only counted.
+// MustSucceed makes a finding of every run in which the scenario took effect and that does not succeed: some machine
+// with success states does not end in one. This is bounded liveness. Otherwise such runs are only counted.
 func (s *Scenario) MustSucceed() *Scenario {
 	s.must = true
 	return s
 }
 
-// Without is the scenario without the given filters, counted from 1. The others keep their numbers.
+// Without is the scenario without the filters with the given numbers, which count from 1. The others keep their
+// numbers.
 func (s *Scenario) Without(filters ...int) *Scenario {
 	c := *s
 	c.omit = append(slices.Clone(s.omit), filters...)
@@ -138,9 +141,10 @@ func (s *Scenario) Without(filters ...int) *Scenario {
 // omits reports whether a filter is left out.
 func (s *Scenario) omits(f *Filter) bool { return slices.Contains(s.omit, f.number) }
 
-// Control returns a copy of the scenario without the filters that cause faults or steer messages. It keeps filters that
-// remember, check or give requests, and those that are Aside. Its success rate is the baseline for the other variants.
-func (s *Scenario) Control() *Scenario {
+// ControlGroup returns the control of an experiment: a copy of the scenario without the filters that cause faults or
+// steer messages. It keeps filters that only remember, check or give requests, and [Filter.Auxiliary] filters. The
+// scenario adds something only if its success rate differs from that of its control group.
+func (s *Scenario) ControlGroup() *Scenario {
 	var moving []int
 	for _, f := range s.filters {
 		if !f.aside && slices.ContainsFunc(f.actions, func(a Action) bool { return !a.tame }) {
@@ -150,7 +154,7 @@ func (s *Scenario) Control() *Scenario {
 	return s.Without(moving...)
 }
 
-// Size is the number of filters and of states of all machines, start included.
+// Size is the number of filters, and of states of all machines, start states included.
 func (s *Scenario) Size() (filters, states int) {
 	for _, m := range s.machines {
 		states += len(m.states)

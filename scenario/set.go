@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Store holds the message back, in the named set: the strategy does not see it until it is released.
+// Store puts the message into the named set and holds it back: the strategy does not see it until it is released.
 func Store(set string) Action {
 	return Action{text: "store in " + set, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
@@ -28,8 +28,8 @@ type member struct {
 	held bool
 }
 
-// Record adds the message to the named set without holding it back. It may be a message that is sent, or one that is
-// received, which DeliverAll delivers again.
+// Record puts the message into the named set without holding it back. The message may be one that is sent, or one that
+// is received: then [DeliverAll] delivers it again.
 func Record(set string) Action {
 	return Action{text: "record in " + set, on: notes, tame: true, compile: func(c *compiler) act {
 		number := c.set(set, true)
@@ -44,8 +44,8 @@ func Record(set string) Action {
 	}}
 }
 
-// ReleaseAll gives the messages of a set to the strategy and empties the set. It takes effect if one of them was held
-// back.
+// ReleaseAll leaves the messages of a set to the strategy and empties the set. It has an effect if at least one of them
+// is still held back.
 func ReleaseAll(set string) Action {
 	return forAll("release ", set, func(m *Moment, members []member) (acted bool) {
 		for _, x := range members {
@@ -62,7 +62,7 @@ func release(m *Moment, x member) bool {
 	return x.held && onItsWay(m.Run, x.id)
 }
 
-func onItsWay(run *lockstep.Run, id trace.ID) bool { return run.IsInFlight(id) || run.IsHeld(id) }
+func onItsWay(run *lockstep.Run, id trace.ID) bool { return run.IsFree(id) || run.IsHeld(id) }
 
 // DeliverAll delivers the messages of a set at once, in the order in which they were stored, and empties the set. A
 // recorded message that has been delivered since is delivered again, as a copy: the network replays it. A message to
@@ -121,7 +121,7 @@ func (d *director) replay(run *lockstep.Run, hand *lockstep.Control) {
 	}
 }
 
-// DropAll loses the messages of a set and empties it. It takes effect if one of them is in flight.
+// DropAll loses the messages of a set and empties the set. It has an effect if at least one of them is still in flight.
 func DropAll(set string) Action {
 	return forAll("drop all of ", set, func(m *Moment, members []member) (acted bool) {
 		for _, x := range members {
@@ -170,8 +170,8 @@ func setCondition(text, set string, known facts, holds func(*Moment, []member) b
 	}, known}
 }
 
-// Like holds when the moment concerns a message that is like one in the set, according to a function of the system's
-// own messages.
+// Like holds when the moment concerns a message that is like one in the set. The function decides this: it gets the
+// system's own messages, the one of the moment and a stored one.
 func Like[M any](set, text string, like func(now, stored M) bool) Condition {
 	return setCondition(text, set, ofMessage(false), func(m *Moment, members []member) bool {
 		now, ok := bodyOf[M](m, text)

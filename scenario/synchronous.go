@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Synchronous is the strategy for runs without faults, the reference for distances. Messages arrive in the order of
-// sending. When none is in flight, the waiting requests are given to the nodes in turn; when none waits, the timer
+// Synchronous is the strategy for runs without faults. [Distances] measures in such runs. Messages arrive in the order
+// of sending. When none is in flight, the waiting requests are given to the nodes in turn; when none waits, the timer
 // that is due first fires. A request may wait again after it was given, because the node could not serve it. It is
 // given again after the next timer: otherwise retrying clients would stop the clock. Synchronous draws nothing.
 type Synchronous struct {
@@ -19,7 +19,7 @@ type Synchronous struct {
 // String is the strategy as written on the command line.
 func (s Synchronous) String() string { return fmt.Sprintf("synchronous:steps=%d", s.Steps) }
 
-// Fit returns the terms on which the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (s Synchronous) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if s.Steps < 0 {
 		return lockstep.Terms{}, fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)
@@ -53,7 +53,7 @@ func (i *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if i.steps > 0 && turn.Steps() >= i.steps {
 		return false
 	}
-	if flying := turn.InFlight(); len(flying) > 0 {
+	if flying := turn.FreeMessages(); len(flying) > 0 {
 		next.Kind, next.Msg = trace.Drop, flying[0]
 		if turn.Up().Has(turn.Message(flying[0]).To) {
 			next.Kind = trace.Deliver

@@ -15,13 +15,14 @@ func Variable[T any](name string) Var[T] { return Var[T]{name} }
 // String is the name of the variable.
 func (v Var[T]) String() string { return v.name }
 
-// Set stores the result of a function of the moment.
+// Set sets the variable to the result of a function of the moment. The text describes the result in reports.
 func (v Var[T]) Set(text string, of func(*Moment) T) Action {
 	return v.set(text, nothing, func(m *Moment) (T, bool) { return of(m), true })
 }
 
-// SetBody stores the result of a function of the moment's message, the system's own of type M.
-func SetBody[M, T any](v Var[T], text string, of func(M) T) Action {
+// CaptureBody sets the variable to the result of a function of the moment's message. The function gets the system's own
+// message, of type M. It does not change the message: [Rewrite] does.
+func CaptureBody[M, T any](v Var[T], text string, of func(M) T) Action {
 	return v.set(text, notes, func(m *Moment) (value T, ok bool) {
 		msg, ok := bodyOf[M](m, text)
 		if ok {
@@ -31,8 +32,8 @@ func SetBody[M, T any](v Var[T], text string, of func(M) T) Action {
 	})
 }
 
-// SetValue stores the result of a function of the value, of type V, of the moment's event.
-func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
+// CaptureValue sets the variable to the result of a function of the value, of type V, of the moment's event.
+func CaptureValue[V, T any](v Var[T], text string, of func(V) T) Action {
 	return v.set(text, nothing, func(m *Moment) (value T, ok bool) {
 		if m.Event == nil {
 			return value, false
@@ -74,8 +75,8 @@ func (v Var[T]) Is(text string, holds func(*Moment, T) bool) Condition {
 	return v.condition(text, facts{}, holds)
 }
 
-// BodyWith holds when the moment concerns a message whose content, compared with the variable, satisfies the
-// function.
+// BodyWith holds when the moment concerns a message and a function of the system's own message and the variable's value
+// reports true.
 func BodyWith[M, T any](v Var[T], text string, holds func(M, T) bool) Condition {
 	return v.condition(text, ofMessage(false), func(m *Moment, value T) bool {
 		msg, ok := bodyOf[M](m, text)
@@ -83,7 +84,8 @@ func BodyWith[M, T any](v Var[T], text string, holds func(M, T) bool) Condition 
 	})
 }
 
-// ValueWith holds at an event of the given type whose value, compared with the variable, satisfies the function.
+// ValueWith holds at an event of the given type if a function of the event's value and the variable's value reports
+// true.
 func ValueWith[V, T any](v Var[T], event, text string, holds func(V, T) bool) Condition {
 	return IsEvent(event).And(v.condition(text, facts{}, func(m *Moment, value T) bool {
 		e, ok := m.Event.Value.(V)

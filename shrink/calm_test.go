@@ -65,7 +65,7 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 	switch s.Kind {
 	case trace.Wait:
 		if next := trace.Time(f.beats+1) * second / 10; out.Now() >= next {
-			out.Stop(next)
+			out.WaitEnded(next)
 			f.beats++
 			for n := range f.up.All() {
 				out.Broadcast(n, "beat", trace.Tag{})

@@ -94,7 +94,7 @@ func (d *detour) onDetour(turn *lockstep.Turn, next *lockstep.Step) bool {
 		return false
 	}
 	*next = a.Step
-	turn.Recall(a.Draws)
+	turn.SetDraws(a.Draws)
 	if a.Msg.Nth > 0 {
 		a.Step.Msg = 0 // identified by its name from now on
 	}
@@ -109,7 +109,7 @@ func (d *detour) deliver(id trace.ID) trace.Action {
 
 // newest delivers one of the two latest messages caused by the chain.
 func (d *detour) newest(turn *lockstep.Turn) (trace.Action, bool) {
-	flying := turn.InFlight()
+	flying := turn.FreeMessages()
 	k := len(flying)
 	for k > 0 && len(flying)-k < 2 && int(flying[k-1]) > d.since {
 		k--
@@ -122,7 +122,7 @@ func (d *detour) newest(turn *lockstep.Turn) (trace.Action, bool) {
 
 // any returns an action of any kind that may be possible.
 func (d *detour) any(turn *lockstep.Turn) (trace.Action, bool) {
-	flying, timers, waiting := turn.InFlight(), turn.Timers(), turn.Pending()
+	flying, timers, waiting := turn.FreeMessages(), turn.Timers(), turn.Pending()
 	switch d.random.IntN(8) {
 	case 0, 1:
 		if timers != 0 {

@@ -332,7 +332,7 @@ func (s *scheduled) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 		s.acted++
 		if a.round == s.round && turn.Possible(a.step) {
 			*next = a.step
-			turn.Recall(a.draws)
+			turn.SetDraws(a.draws)
 			return true
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // delivered returns the number of messages delivered in a run.
-func delivered(r *lockstep.Run) int { return len(r.Messages()) - len(r.InFlight()) }
+func delivered(r *lockstep.Run) int { return len(r.Messages()) - len(r.FreeMessages()) }
 
 // A run that fails in its settling stage is shrunk to its necessary steps, chosen or fair. Only a run that fails
 // because it has settled keeps the stage.

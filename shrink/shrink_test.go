@@ -128,7 +128,7 @@ func TestBestEffort(t *testing.T) {
 	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		delivered := 0
 		for _, m := range r.Messages() {
-			if !r.IsInFlight(m.ID) {
+			if !r.IsFree(m.ID) {
 				delivered++
 			}
 		}

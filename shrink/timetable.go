@@ -220,7 +220,7 @@ func (t *timetabler) act(turn *lockstep.Turn, next *lockstep.Step, message place
 		if possible {
 			a.Step.Request = step.Request
 			*next = step
-			turn.Recall(a.Draws)
+			turn.SetDraws(a.Draws)
 			t.took = append(t.took, at)
 			t.lost += mix.Bit(step.Kind == trace.Drop)
 			return true
@@ -258,7 +258,7 @@ func (t *timetabler) find(turn *lockstep.Turn, name trace.Name) trace.ID {
 	if id := t.names.Find(name); id != 0 && turn.Message(id).Fate.OnItsWay() {
 		return id
 	}
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if m := turn.Message(id); m.From == name.From && m.To == name.To && m.Type == name.Type {
 			return id
 		}
@@ -299,7 +299,7 @@ func waiting(turn *lockstep.Turn, step lockstep.Step) int32 {
 // first returns the delivery that is due first, and its position.
 func (t *timetabler) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
 	at.at = math.MaxInt64
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if !t.arrives[id-1].before(at) {
 			continue
 		}

@@ -58,7 +58,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 	case trace.Wait:
 		switch {
 		case out.Now() > f.next:
-			out.Stop(f.next)
+			out.WaitEnded(f.next)
 		case out.Now() == f.next:
 			f.past.Mix(1) // two events happen at once
 		default:

@@ -24,13 +24,15 @@ func (b Bare[M]) Close() { _ = b.d.Close() } // it cannot fail
 // Sent returns the number of messages sent so far. Messages are numbered from 0.
 func (b Bare[M]) Sent() int { return len(b.d.bodies) }
 
-// Ends returns the sender and the receiver of a message.
-func (b Bare[M]) Ends(i int) (from, to lockstep.Node) { return b.d.senders[i].from, b.d.senders[i].to }
+// Endpoints returns the sender and the receiver of the i-th message.
+func (b Bare[M]) Endpoints(i int) (from, to lockstep.Node) {
+	return b.d.senders[i].from, b.d.senders[i].to
+}
 
-// Message returns the content of a message.
+// Message returns the content of the i-th message.
 func (b Bare[M]) Message(i int) M { return b.d.bodies[i] }
 
-// Deliver delivers a message to its receiver.
+// Deliver delivers the i-th message to its receiver.
 func (b Bare[M]) Deliver(i int) {
 	p := &b.d.places[b.d.senders[i].to-1]
 	p.node.Receive(p, b.d.senders[i].from, b.d.bodies[i])

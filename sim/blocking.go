@@ -11,9 +11,10 @@ import (
 // Indefinitely as the timeout of an Await means that there is no timeout.
 const Indefinitely trace.Time = 0
 
-// Blocking turns a program in the blocking style into the New of a Cluster. The program is called when the node starts,
-// and again when it restarts after a crash. When the program returns, the node has halted. Its deferred functions run
-// when it returns or halts, when the node crashes and when the run ends; they must not await anything.
+// Blocking turns a program in the blocking style into the New of a [Cluster]. The program is called when the node
+// starts, and again when it restarts after a crash. When the program returns, the node has halted: see [Process.Halt].
+// Its deferred functions run when it returns or halts, when the node crashes and when the run ends; they must not await
+// anything.
 //
 // The program must not recover from unknown panics: a crash and the end of a run unwind the program by a panic.
 func Blocking[M any](program func(p *Process[M])) func(lockstep.Node, int) Node[M] {
@@ -23,7 +24,8 @@ func Blocking[M any](program func(p *Process[M])) func(lockstep.Node, int) Node[
 	}
 }
 
-// Process is the interface of a blocking program to its node.
+// Process connects a [Blocking] program with its node, as a [Context] does for an event-driven program. It is not an
+// operating-system process.
 type Process[M any] struct {
 	ctx   *Context[M]
 	yield func(struct{}) bool
@@ -34,21 +36,21 @@ type Process[M any] struct {
 // Arrival is the event for which a program waited; Kind determines the valid fields.
 type Arrival[M any] struct {
 	Kind    ArrivalKind
-	From    lockstep.Node // Message: the sender
-	Message M             // Message
-	Request int32         // Request: its number
-	Text    string        // Request: the request's content; Timer: the timer's name
+	From    lockstep.Node // sender of the message, if Kind is Message
+	Message M             // the message, if Kind is Message
+	Request int32         // number of the request, if Kind is Request
+	Text    string        // content of the request, or name of the timer
 }
 
-// ArrivalKind is the kind of an arrival.
+// ArrivalKind is the kind of an [Arrival].
 type ArrivalKind uint8
 
 // The kinds of arrivals.
 const (
 	TimeOut ArrivalKind = iota // nothing arrived within the timeout
-	Message
-	Request
-	Timer
+	Message                    // a message arrived
+	Request                    // a client's request arrived
+	Timer                      // a named timer fired
 )
 
 // Self returns the node's number.
@@ -115,7 +117,8 @@ func (p *Process[M]) block() {
 	}
 }
 
-// Halt ends the program: the node takes no further part in the run.
+// Halt ends the program, as if its function returned. The node is not down, but ignores messages, requests and timers.
+// After a Crash step, a Restart step calls the program again.
 func (p *Process[M]) Halt() { panic(unwind{}) }
 
 func (p *Process[M]) storage() (*any, *func()) { return p.ctx.storage() }

@@ -183,10 +183,10 @@ var operation = gen.Weighted(
 // steps.
 func TestGenerated(t *testing.T) {
 	system := sim.Cluster[int]{
-		Name:      "generated",
-		Nodes:     1,
-		Generate:  operation,
-		Generated: 40,
+		Name:              "generated",
+		Nodes:             1,
+		Generate:          operation,
+		GeneratedRequests: 40,
 		New: sim.Blocking(func(p *sim.Process[int]) {
 			for {
 				p.Emit("asked", p.Next(sim.Indefinitely).Text)
@@ -209,10 +209,10 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("%d of 40 are writes, which should be about a third", puts)
 	}
 	for name, wrong := range map[string]func(*sim.Cluster[int]){
-		"no number":    func(c *sim.Cluster[int]) { c.Generated = 0 },
+		"no number":    func(c *sim.Cluster[int]) { c.GeneratedRequests = 0 },
 		"no generator": func(c *sim.Cluster[int]) { c.Generate = nil },
 		"a list, too":  func(c *sim.Cluster[int]) { c.Requests = []string{"a"} },
-		"negative":     func(c *sim.Cluster[int]) { c.Generated = -1 },
+		"negative":     func(c *sim.Cluster[int]) { c.GeneratedRequests = -1 },
 	} {
 		c := system
 		wrong(&c)

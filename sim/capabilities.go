@@ -3,10 +3,11 @@ package sim
 // Capabilities are optional functions of a program beyond the methods of a [Node]. A nil field means that the program
 // lacks the capability. They are fields, and not methods found by name, so that the compiler detects a misspelled one.
 type Capabilities[M any] struct {
-	// Reset returns the program to its initial state. The cluster then reuses the program after a crash and in the next
-	// run, instead of building it again.
+	// Reset returns the program to its initial state. With it, the cluster keeps the program after a crash and for the
+	// next run, instead of calling New again. If Stop is set, too, it is called before.
 	Reset func()
-	// Stop releases the program's resources after a crash, at the end of a run or at the end of the campaign.
+	// Stop ends the current incarnation of the program: the cluster calls it at a crash, before the next run, and when
+	// it is closed. It releases what the program holds, such as goroutines or files.
 	Stop func()
 	// Timer is called when a named timer fires; if it is nil, Timeout is called.
 	Timer func(c *Context[M], name string)

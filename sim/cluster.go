@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Node is an event-driven program of one node. Messages are values of type M, which the program must not change after
-// sending them.
+// Node is the event-driven program of a node. It is not the node's number, which is a [lockstep.Node]. Messages are
+// values of type M, which the program must not change after sending them.
 //
 // [With] declares optional capabilities, such as hashing the state or reusing the program.
 type Node[M any] interface {
@@ -26,7 +26,8 @@ type Node[M any] interface {
 	Request(c *Context[M], id int32, text string)
 }
 
-// Cluster is a [lockstep.System] of nodes that all run the same program.
+// Cluster is a [lockstep.System] of nodes that all run the same program. It is a value: [Cluster.Deploy] makes the
+// running system.
 type Cluster[M any] struct {
 	// Name is the name of the target.
 	Name string
@@ -52,14 +53,15 @@ type Cluster[M any] struct {
 	Parse func(string) (M, error)
 	// Requests are the client requests, offered to every node from the start.
 	Requests []string
-	// Repeat is how often each request is offered. After a request was given it waits again, under a new number. The
-	// n-th request has the numbers n, n+len(Requests), and so on. 0 means once.
+	// Repeat is how often each request is offered; 0 means once. After a request was given to a node, it waits again
+	// under a new number. The n-th request has the numbers n, n+len(Requests), and so on.
 	Repeat int
-	// Generate generates the client requests instead of a list. Generated requests are offered to every node from the
-	// start. The content of a request is drawn when it is given, so that shrinking a run reduces and simplifies its
-	// requests.
-	Generate  gen.Gen[string]
-	Generated int
+	// Generate draws the content of a client request, in place of the list Requests. It is called when the request is
+	// given to a node, so that shrinking a run reduces and simplifies its requests.
+	Generate gen.Gen[string]
+	// GeneratedRequests is the number of requests whose content Generate draws. They are offered to every node from the
+	// start.
+	GeneratedRequests int
 	// Begin, if set, creates the shared state of a run that is no part of the system, such as the clients of kit/kv. It
 	// is called before the nodes start and may offer its own requests. Programs get its result from Context.Shared.
 	Begin func(out *lockstep.Outbox, draws *lockstep.Source) any
@@ -97,13 +99,13 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 		Serial:   c.Serial,
 	}
 	switch {
-	case c.Generated < 0:
-		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.Generated)
-	case (c.Generate != nil) != (c.Generated > 0):
+	case c.GeneratedRequests < 0:
+		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.GeneratedRequests)
+	case (c.Generate != nil) != (c.GeneratedRequests > 0):
 		return info, fmt.Errorf(
 			"sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing",
 			c.Name,
-			c.Generated,
+			c.GeneratedRequests,
 		)
 	case c.Generate != nil && len(c.Requests) > 0:
 		return info, fmt.Errorf("sim: cluster %s has both a list of requests and generated ones", c.Name)
@@ -131,7 +133,7 @@ func (c Cluster[M]) deploy() *Deployment[M] {
 		places:  make([]Context[M], c.Nodes),
 		offers:  offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat},
 	}
-	for i := range c.Generated {
+	for i := range c.GeneratedRequests {
 		d.offers.Texts = append(d.offers.Texts, fmt.Sprintf("request %d", i+1))
 	}
 	for i := range d.places {
@@ -160,7 +162,7 @@ type Deployment[M any] struct {
 	events  []lockstep.Event
 }
 
-// Node returns the program of one node, for specs that inspect it.
+// Node returns the program of the node with the given number, for code that deploys the cluster itself.
 func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].node }
 
 // Reset starts all nodes of a new run.
@@ -272,8 +274,8 @@ func (d *Deployment[M]) state(n lockstep.Node) string {
 	return ""
 }
 
-// Capabilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints
-// if all nodes do.
+// Capabilities returns the capabilities of the deployment. It has roles if at least one program has them, and
+// fingerprints if all programs do.
 func (d *Deployment[M]) Capabilities() lockstep.Capabilities {
 	a := lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	prints := true

@@ -41,7 +41,7 @@ func (c *Context[M]) Now() trace.Time {
 // to the current step.
 func (c *Context[M]) Source() *lockstep.Source { return &c.chance }
 
-// Rand returns the same source for code that needs math/rand/v2.
+// Rand returns [Context.Source] as a rand.Rand, for code that needs one.
 func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 
 // Send sends a message to a node, which may be the sender itself.
@@ -77,8 +77,8 @@ func (c *Context[M]) Broadcast(m M) {
 	}
 }
 
-// Emit reports an observable event. The value may point into the node, because specs read it before the next step. A
-// pointer costs no allocation.
+// Emit reports an observable event. The value may be a pointer into the program's state, which costs no allocation:
+// specs read it before the next step.
 func (c *Context[M]) Emit(event string, value any) {
 	if d := c.deployment; d.out != nil {
 		d.out.Event(lockstep.Event{Node: c.self, Type: event, Value: value})
@@ -133,17 +133,20 @@ func (c *Context[M]) crash() {
 	}
 }
 
-// Storage is the part of a node's context that Durable needs: a *Context or a *Process.
-type Storage interface {
+// DurableOwner is what has [Durable] storage: the [*Context] or the [*Process] of a node. No other type implements it.
+type DurableOwner interface {
 	storage() (disk *any, wipe *func())
 }
 
 func (c *Context[M]) storage() (*any, *func()) { return &c.disk, &c.wipe }
 
 // Durable returns a node's stable storage: a value of type D that survives crashes. It is zero when the node first
-// starts in a run. Writes are durable immediately, unless D has a method Crash like that of a storage.Disk, which is
-// called at a crash. If D has a method Reset(), Reset replaces the assignment that sets the storage to zero.
-func Durable[D any](p Storage) *D {
+// starts in a run. Writes are durable at once.
+//
+// Two methods of *D change this. With Crash(draw func(n int) int) (kept, of int), writes may be lost: the cluster calls
+// the method when the node crashes, and it undoes what was not synced. An example is kit/storage.Disk. With Reset(),
+// the cluster calls that method at the start of a run instead of setting the value to zero.
+func Durable[D any](p DurableOwner) *D {
 	disk, wipe := p.storage()
 	if d, ok := (*disk).(*D); ok {
 		return d

@@ -6,4 +6,7 @@
 // to the engine. A blocking program is a coroutine that runs only while the engine executes a step on it.
 //
 // A node that crashes loses everything except its [Durable] storage.
+//
+// A [Cluster] is a [lockstep.System]: the description of nodes that all run the same program. A [Deployment] is the
+// running system.
 package sim

@@ -65,7 +65,7 @@ var operations = gen.Weighted(
 		return fmt.Sprintf("put %s %d", gen.From("x", "y", "z")(s), gen.Int(1, 1000)(s))
 	}))
 
-var store = sim.Cluster[int]{Name: "store", Nodes: 1, Generate: operations, Generated: 50,
+var store = sim.Cluster[int]{Name: "store", Nodes: 1, Generate: operations, GeneratedRequests: 50,
 	New: func(lockstep.Node, int) sim.Node[int] { return &forgetful{} }}
 
 // Generated requests shrink with the run, for several strategies: there are fewer, and they are as simple as the bug

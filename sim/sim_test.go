@@ -290,7 +290,7 @@ func ExampleCluster() {
 func ExampleBare() {
 	b := sim.NewBare(echo())
 	b.Reset(1)
-	from, to := b.Ends(0)
+	from, to := b.Endpoints(0)
 	fmt.Println(from, to, b.Message(0), b.Timers())
 	b.Deliver(0)
 	b.Deliver(1)

@@ -7,13 +7,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Agreement is the spec that no two correct nodes decide differently at one place, and no correct node twice. A
-// decision is the value *D of an event of the given type, whose name is a verb in the past tense: "decided". The
-// function place returns the location of a decision, for example its index in a log, and the function same compares
-// two decisions of one place. A node is correct as long as none of its messages was forged.
-func Agreement[D any](event string, place func(*D) int, same func(a, b *D) bool) lockstep.Spec {
+// Agreement is the spec that no two correct nodes decide differently at one slot, and no correct node twice. A node is
+// correct as long as none of its messages was forged.
+//
+// A decision is the value *D of an event of the given type. The function slot returns the slot of a decision, for
+// example its index in a log. The function same compares two decisions of one slot. The text of a finding reads "node 1
+// decided a, and node 2 had decided b". So the event type should be a verb in the past tense, e.g. "decided".
+func Agreement[D any](event string, slot func(*D) int, same func(a, b *D) bool) lockstep.Spec {
 	return New("agreement", func(lockstep.Info) *agreement[D] {
-		return &agreement[D]{event: event, place: place, same: same}
+		return &agreement[D]{event: event, place: slot, same: same}
 	})
 }
 

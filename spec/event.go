@@ -6,12 +6,11 @@ import "github.com/lockstep-go/lockstep"
 type Checker interface {
 	// Reset begins a new run.
 	Reset()
-	// Event checks an event. It may leave the finding's property to the spec.
+	// Event checks an event. A finding without a property gets that of the spec.
 	Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
-	// Checked is the number of times since Reset that the property could have failed, or
-	// lockstep.NotCounted.
+	// Checked is the number of times since Reset that the property could have failed, or lockstep.NotCounted.
 	Checked() int
-	// End checks the final state, see [lockstep.Monitor]; it returns nil if it looks only at events.
+	// End checks the final state. It returns nil if the checker looks only at events.
 	End(run *lockstep.Run) *lockstep.Finding
 }
 

@@ -6,16 +6,18 @@ import (
 )
 
 // Isolation checks, at the end of a run, that the clients' transactions keep an isolation level, see [isolation.Check].
-// Clients report a transaction by events whose values are a [Call] and a [Return].
+// It is not about isolated nodes. Clients report a transaction by events whose values are a *[Call] and a *[Return].
 type Isolation struct {
 	Level isolation.Level
-	// Txn returns the operations of a transaction with their answers, and its outcome. The output is Unanswered if the
-	// client had no answer: the operations then have no answers, and the outcome is normally [isolation.Unknown].
-	// An input that is no transaction returns no operations.
+	// Txn returns the operations of a transaction with their answers, and its outcome. If the client had no answer,
+	// output is Unanswered: then the operations have no answers, and the outcome is normally isolation.Unknown. For an
+	// input that is no transaction, Txn returns no operations.
 	Txn func(input, output any) ([]isolation.Op, isolation.Outcome)
-	// Call and Return are the types of the events, for systems whose clients have other operations besides
-	// transactions; empty means EventCall and EventReturn.
-	Call, Return string
+	// Call is the type of the events whose values are a *Call; empty means EventCall. Systems whose clients have other
+	// operations beside transactions set it and Return.
+	Call string
+	// Return is the type of the events whose values are a *Return; empty means EventReturn.
+	Return string
 }
 
 // Properties names the property after the level.

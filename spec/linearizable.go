@@ -29,9 +29,10 @@ type Linearizable struct {
 	// Model is the sequential system. Its Step gets Unanswered as the output of an operation without an answer, and
 	// must accept it. The operation may take effect at any time after its call, or never.
 	Model porcupine.Model
-	// Steps is the number of steps of the model after which the check of one partition ends; 0 means DefaultSteps. In
-	// a partition of more than 256 operations, a step counts once for every 256 of them. The limit is not a time,
-	// because the clock of a run that has its own, as in a bubble, does not advance while the run is checked.
+	// Steps bounds the check of one partition of the history; 0 means DefaultSteps. A partition is what Model.Partition
+	// makes of it, e.g. the operations on one key. The check ends when it has asked the model so often. In a partition
+	// of n operations, each step counts as n/256 steps, rounded up, because it takes more memory. The limit is not a
+	// time, so that it does not depend on the machine.
 	Steps int
 }
 

@@ -7,24 +7,25 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Sometimes is a spec of what must happen at least once in a campaign, though not in every run. The function reports
-// whether it happens in the last step of a run. Nothing violates the spec in a run: if it never happened, the campaign
-// has the problem that it is unreached, like a property that was never checked. Name it by what happens, e.g. "a leader
-// crashed while it sent a snapshot".
+// Sometimes is a spec of something that must happen at least once in a campaign, though not in every run. The function
+// reports whether it happens in the last step of a run. No run violates the spec. If it never happened, the campaign
+// has the problem [lockstep.ProblemUnreached], as with a property that was never checked. The name says what happens,
+// e.g. "a leader crashed while it sent a snapshot".
 func Sometimes(name string, happens func(*lockstep.Run) bool) lockstep.Spec {
 	return sometimes{name: name, happens: happens}
 }
 
-// SometimesEvent is what must happen at least once: an event of one of the types.
+// SometimesEvent is [Sometimes] for an event of one of the types.
 func SometimesEvent(name string, types ...string) lockstep.Spec {
 	return sometimes{name: name, events: true, happens: func(run *lockstep.Run) bool {
 		return slices.ContainsFunc(run.Events(), func(e lockstep.Event) bool { return slices.Contains(types, e.Type) })
 	}}
 }
 
-// SometimesStep is what must happen at least once: a step of this kind. With a role, it is a step that hits a node
-// which plays the role: it crashes, restarts, pauses, its clock jumps, its timer fires, it gets a request or a message,
-// or it is on the smaller side of a cut.
+// SometimesStep is [Sometimes] for a step of this kind. With a role, the step must hit a node that played the role
+// before the step. A step on a message hits the receiver. A cut or a heal hits the nodes of its smaller side, in one
+// direction or both. If both sides have the same size, it hits those of the second ([trace.Step].To). Any other step
+// hits its node.
 func SometimesStep(name string, kind trace.Kind, role string) lockstep.Spec {
 	return stepGoal{sometimes{name: name}, kind, role}
 }

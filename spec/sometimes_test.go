@@ -22,8 +22,8 @@ func TestSometimes(t *testing.T) {
 	goals := spec.All(spec.Sometimes("a node crashes", crashed),
 		spec.Sometimes("all nodes are down", func(run *lockstep.Run) bool { return run.Up() == 0 }),
 		spec.SometimesEvent("something is decided", smr.Output),
-		spec.With(spec.SometimesEvent("something is forgotten", "forget"), "nodes"),
-		spec.With(spec.SometimesEvent("something is remembered", "remember"), "memory"))
+		spec.OptionalUnless(spec.SometimesEvent("something is forgotten", "forget"), "nodes"),
+		spec.OptionalUnless(spec.SometimesEvent("something is remembered", "remember"), "memory"))
 	for _, workers := range []int{1, 3} {
 		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: spec.All(smr.Prefix, goals), Workers: workers,
 			Strategy: strategy.Walk{Deliver: 300, Timer: 30, Crash: 1, Steps: 300}, Runs: 40}

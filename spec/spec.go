@@ -1,5 +1,6 @@
 // Package spec checks the promises of systems with specs that can be combined. [All] joins specs, and [OnEvent] makes
-// one from a function. [Linearizable] and [Sequential] check the history of a system's clients.
+// one from a function. [Agreement] compares decisions. [Linearizable], [Sequential] and [Isolation] check the history
+// of a system's clients. [Sometimes] checks that a campaign reaches something at least once.
 package spec
 
 import (

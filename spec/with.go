@@ -2,9 +2,10 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// With makes the properties of a spec optional unless the system has one of the given options set: without them, a
-// campaign may leave the properties unchecked.
-func With(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
+// OptionalUnless is the given spec, whose properties are optional unless the system has one of the given options set:
+// then a campaign may leave them unchecked. The options are those of [lockstep.Info]. An example is a spec about
+// watches, and a target whose clients watch only with the option watchers.
+func OptionalUnless(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
 
 type conditional struct {
 	lockstep.Spec

@@ -28,7 +28,7 @@ func TestWith(t *testing.T) {
 			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
 	}
 	all := spec.All(never("always"),
-		spec.With(spec.All(never("watched"), never("watched-again")), "clients", "watchers"))
+		spec.OptionalUnless(spec.All(never("watched"), never("watched-again")), "clients", "watchers"))
 	for option, want := range map[string]int{"": 1, "other": 1, "watchers": 3, "clients": 3} {
 		result, err := lockstep.Explore(
 			t.Context(),

@@ -132,7 +132,7 @@ func (a *agenda) post(turn *lockstep.Turn, upTo int) {
 		a.events = append(a.events, event{kind: trace.Deliver, node: m.To, from: m.From, msg: m.ID})
 		a.decider.sent(turn, index)
 		switch {
-		case turn.IsInFlight(m.ID):
+		case turn.IsFree(m.ID):
 			a.admit(turn, index)
 		case turn.IsHeld(m.ID):
 			a.held = append(a.held, index)
@@ -145,16 +145,16 @@ func (a *agenda) lookAtMail(turn *lockstep.Turn) {
 	held := a.held[:0]
 	for _, index := range a.held {
 		switch id := a.events[index].msg; {
-		case turn.IsInFlight(id):
+		case turn.IsFree(id):
 			a.admit(turn, index)
 		case turn.IsHeld(id):
 			held = append(held, index)
 		}
 	}
 	a.held = held
-	for i := len(a.open) - 1; i >= 0 && a.mail != len(turn.InFlight()); i-- {
+	for i := len(a.open) - 1; i >= 0 && a.mail != len(turn.FreeMessages()); i-- {
 		index := a.open[i]
-		if e := &a.events[index]; e.kind == trace.Deliver && !turn.IsInFlight(e.msg) {
+		if e := &a.events[index]; e.kind == trace.Deliver && !turn.IsFree(e.msg) {
 			if turn.IsHeld(e.msg) {
 				a.held = append(a.held, index)
 			}
@@ -417,7 +417,7 @@ func (a *agenda) advance(turn *lockstep.Turn, h horizon, next *lockstep.Step) bo
 
 // drain delivers the oldest deliverable message, or reports false.
 func (a *agenda) drain(turn *lockstep.Turn, next *lockstep.Step) bool {
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if turn.Deliverable(id) {
 			a.step(turn, a.byMsg[id-1], next)
 			return true

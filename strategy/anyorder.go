@@ -21,7 +21,7 @@ func (a *anyOrder) observe(*lockstep.Turn) {}
 
 // choices lists the choices that are possible now.
 func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if turn.Deliverable(id) {
 			list = append(list, choice{act: actRun, node: turn.Message(id).To, msg: id})
 		}
@@ -34,7 +34,7 @@ func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
 		if !a.allows(act) {
 			continue
 		}
-		for _, id := range turn.InFlight() {
+		for _, id := range turn.FreeMessages() {
 			list = append(list, choice{act: act, msg: id})
 		}
 	}
@@ -60,7 +60,7 @@ func (a *anyOrder) perform(turn *lockstep.Turn, c choice, next *lockstep.Step) b
 // hash combines the messages in flight, independent of their order, and the part of the budget that was used.
 func (a *anyOrder) hash(turn *lockstep.Turn) mix.Hash {
 	a.hashes = a.hashes[:0]
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		a.hashes = append(a.hashes, messageHash(turn, id))
 	}
 	slices.Sort(a.hashes)

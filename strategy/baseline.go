@@ -79,7 +79,7 @@ func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if b.Steps > 0 && turn.Steps() >= b.Steps {
 		return false
 	}
-	if flying := turn.InFlight(); len(flying) > 0 {
+	if flying := turn.FreeMessages(); len(flying) > 0 {
 		id := pick(b.rand, flying)
 		if b.rand.Float64() < b.Drop {
 			next.Kind, next.Msg = trace.Drop, id

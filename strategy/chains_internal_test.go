@@ -47,7 +47,7 @@ func (b *busybody) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if b.rand.IntN(4) > 0 {
 		return
 	}
-	for i, id := range run.InFlight() {
+	for i, id := range run.FreeMessages() {
 		switch {
 		case i > 6:
 			return
@@ -57,7 +57,7 @@ func (b *busybody) Observe(run *lockstep.Run, hand *lockstep.Control) {
 			hand.Do(lockstep.Step{Kind: trace.Drop, Msg: id})
 		}
 	}
-	if flying := run.InFlight(); len(flying) > 0 && b.rand.IntN(2) == 0 {
+	if flying := run.FreeMessages(); len(flying) > 0 && b.rand.IntN(2) == 0 {
 		b.held = append(b.held, flying[len(flying)-1])
 		hand.Hold(flying[len(flying)-1])
 	} else if len(b.held) > 0 {
@@ -97,7 +97,7 @@ func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for _, index := range o.open {
 		if e := &o.events[index]; e.kind == trace.Deliver {
 			mail++
-			if !turn.IsInFlight(e.msg) {
+			if !turn.IsFree(e.msg) {
 				o.t.Fatalf("step %d: message %d is open and not in flight", turn.Steps(), e.msg)
 			}
 			if last := o.last[e.chain]; last < 0 {
@@ -105,11 +105,11 @@ func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 			}
 		}
 	}
-	if mail != len(turn.InFlight()) {
-		o.t.Fatalf("step %d: %d messages are open, %d are in flight", turn.Steps(), mail, len(turn.InFlight()))
+	if mail != len(turn.FreeMessages()) {
+		o.t.Fatalf("step %d: %d messages are open, %d are in flight", turn.Steps(), mail, len(turn.FreeMessages()))
 	}
 	for c, last := range o.last {
-		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsInFlight(o.events[e].msg) &&
+		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsFree(o.events[e].msg) &&
 			o.events[e].kind == trace.Deliver {
 			o.t.Fatalf("step %d: chain %d ends in message %d, which will not arrive", turn.Steps(), c, o.events[e].msg)
 		}
@@ -177,7 +177,7 @@ type robber struct{ thief }
 func (*robber) Name() string                        { return "robber" }
 func (*robber) New(lockstep.Info) lockstep.Director { return &robber{} }
 func (r *robber) Observe(run *lockstep.Run, hand *lockstep.Control) {
-	for _, id := range slices.Clone(run.InFlight()) {
+	for _, id := range slices.Clone(run.FreeMessages()) {
 		if r.rand.IntN(8) == 0 {
 			hand.Do(lockstep.Step{Kind: trace.Drop, Msg: id})
 		}
@@ -198,8 +198,8 @@ func TestLostMessagesUseNoChangePoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Stats.Changes != 5*result.Runs || result.Stats.Width > width {
-			t.Errorf("%s: %d of %d change points delayed something, width %d", sc.Name(), result.Stats.Changes,
+		if result.Stats.Hits != 5*result.Runs || result.Stats.Width > width {
+			t.Errorf("%s: %d of %d change points delayed something, width %d", sc.Name(), result.Stats.Hits,
 				5*result.Runs, result.Stats.Width)
 		}
 		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(

@@ -19,10 +19,13 @@ import (
 // the shortest timeout that a node has set so far in the run. Before the first timer, a unit is 1000 or, where time
 // passes by waits alone, the length of one wait. When the unit gets shorter, all pending times shrink with it.
 //
-// With Swarm, each run draws its mix: the distributions, the latencies, and the kinds of faults and their counts, up to
-// the given numbers. Sites, latencies and a gap with a nonzero value are not drawn.
+// Swarm draws a mix of features for each run, as in swarm testing (Groce and others, ISSTA 2012). Then the numbers of
+// faults and the loss are upper bounds: each run draws its own up to them, often zero. Those of Sites, Near, NearMean,
+// Far, FarMean and Gap that are zero are drawn, too. A nonzero value of these is used as it is.
 type Delay struct {
-	Swarm bool `help:"draw the mix of each run, with faults up to the numbers given"`
+	// Swarm draws the mix of each run: faults up to the given numbers, and sites, latencies and gap where they are
+	// zero.
+	Swarm bool `help:"draw the mix of each run: loss and faults up to the numbers given; sites, latencies and gap where they are 0"`
 
 	Sites    int          `help:"sites that nodes are spread over; 0 and 1: all links are near" range:"0.."`
 	Near     Distribution `help:"latency of near links: constant, uniform, exponential or heavy"`

@@ -62,7 +62,7 @@ func (s *isolator) begin(turn *lockstep.Turn) {
 // timers fire or a request is given in the round.
 func (s *isolator) mail(turn *lockstep.Turn) *traffic {
 	opened := s.Opened()
-	starts := len(turn.InFlight()) == 0
+	starts := len(turn.FreeMessages()) == 0
 	if s.names > 0 {
 		starts = opened%s.names == 0
 	}
@@ -70,7 +70,7 @@ func (s *isolator) mail(turn *lockstep.Turn) *traffic {
 		return nil
 	}
 	t := &traffic{to: make([]lockstep.Nodes, s.sites+1)}
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if m := turn.Message(id); s.names == 0 || int(m.Tag.Round) == opened%s.names {
 			t.to[m.From] = t.to[m.From].With(m.To)
 		}

@@ -41,12 +41,12 @@ func TestDistinctProbabilities(t *testing.T) {
 		{Period: 4, Isolations: 2, Rounds: 8},
 		{Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
 	} {
-		u.Sampler = strategy.Distinct
+		u.Sampler = strategy.ExactEffective
 		bench, err := lockstep.NewRunner(lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 0}, Strategy: u, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		size := float64(u.Size(3).Uint64())
+		size := float64(u.Executions(3).Uint64())
 		reported, met := map[string]float64{}, map[string]int{}
 		inverse, squares := 0.0, 0.0
 		for run := range runs {
@@ -106,7 +106,7 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 			u.Sampler = strategy.Every
 			enginetest.Explore(t,
 				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
-			u.Sampler = strategy.Distinct
+			u.Sampler = strategy.ExactEffective
 			g := enginetest.Explore(
 				t,
 				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}},
@@ -162,9 +162,9 @@ func TestFirstPhases(t *testing.T) {
 		}
 		first := u
 		first.Rounds, first.Phases = min(u.Rounds, u.Phases*u.Period), 0
-		size := first.Size(3).Uint64()
-		if u.Size(3).Uint64() != size {
-			t.Errorf("%s: %s executions, want %d", u, u.Size(3), size)
+		size := first.Executions(3).Uint64()
+		if u.Executions(3).Uint64() != size {
+			t.Errorf("%s: %s executions, want %d", u, u.Executions(3), size)
 		}
 		met := map[string]bool{}
 		for run := range size {

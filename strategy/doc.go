@@ -1,11 +1,13 @@
 // Package strategy provides the strategies that choose the steps of a run.
 //
-// Some strategies order events and lose no message:
+// Some strategies order events and lose no message. In this package, an event is something that a step makes happen at
+// a node: a delivery, a request or a timer.
 //   - [PCTCP] assigns random priorities to causal chains of events and delays a few events. It hits every order of d
 //     events with a known probability.
-//   - [POS] assigns random priorities to events, and draws them again where events race.
+//   - [POS] assigns random priorities to events, and draws them again where events race. Two events race if they happen
+//     at one node and neither causes the other.
 //
-// Some strategies run in lock-step rounds:
+// Some strategies run in lock-step rounds, in which all nodes send and then receive the messages of the round:
 //   - [Uniform] isolates a set of nodes: Algorithm 1 of "Testing Consensus Implementations using Communication
 //     Closure".
 //   - [Lossy] loses any set of messages.

@@ -183,8 +183,8 @@ func (s *space) block(rank uint64, phase int) (from, size uint64) {
 // Report reports the progress of a walk by effects.
 func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 	switch s.sampler {
-	case Effects:
-	case Distinct:
+	case EveryEffective:
+	case ExactEffective:
 		return s.reportDistinct(words)
 	default:
 		return s.breaker.Report(words)
@@ -193,10 +193,10 @@ func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 	return s.effects.report(words)
 }
 
-// Order keeps the order of sending. With the sampler Effects, it records the traffic of the round, and checks whether
-// the isolations that begin in it lose a message.
+// Order keeps the order of sending. With the sampler EveryEffective, it records the traffic of the round, and checks
+// whether the isolations that begin in it lose a message.
 func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
-	if s.sampler != Effects || !s.breaks() {
+	if s.sampler != EveryEffective || !s.breaks() {
 		return
 	}
 	t := traffic{to: make([]lockstep.Nodes, s.sites+1)}

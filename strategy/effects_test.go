@@ -50,7 +50,7 @@ func TestEffectsAgainstBruteForce(t *testing.T) {
 			u.Sampler = strategy.Every
 			every := enginetest.Explore(t,
 				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
-			u.Sampler = strategy.Effects
+			u.Sampler = strategy.EveryEffective
 			fewer := enginetest.Explore(t,
 				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}})
 			for what := range all {

@@ -26,7 +26,7 @@ func (f *fair) next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		return false
 	}
 	f.left--
-	flying, timers := turn.InFlight(), turn.Timers()
+	flying, timers := turn.FreeMessages(), turn.Timers()
 	if len(flying) > 0 && flying[0] > f.layer {
 		f.layer = flying[len(flying)-1]
 		f.layers--

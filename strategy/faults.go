@@ -174,7 +174,7 @@ func (f *faults) draw(turn *lockstep.Turn, r *rand.Rand) bool {
 // crossing records the messages in flight on the links of a cut.
 func (f *faults) crossing(turn *lockstep.Turn, cut *lockstep.Step) {
 	f.lost = f.lost[:0]
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		m := turn.Message(id)
 		if m.From != 0 && (cut.From.Has(m.From) && cut.To.Has(m.To) ||
 			!cut.OneWay && cut.To.Has(m.From) && cut.From.Has(m.To)) {
@@ -188,7 +188,7 @@ func (f *faults) wipe(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for len(f.lost) > 0 {
 		id := f.lost[0]
 		f.lost = slices.Delete(f.lost, 0, 1)
-		if turn.IsInFlight(id) {
+		if turn.IsFree(id) {
 			next.Kind, next.Msg = trace.Drop, id
 			return true
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Guided is coverage-guided: it keeps and mutates the schedules of another strategy that reached something new. The
-// option By says what counts as new.
+// Guided is coverage-guided: it keeps and mutates the schedules of another strategy, the inner one, that reached
+// something new. The option By says what counts as new.
 //
 // A schedule is the sequence of random numbers that the inner strategy drew, with the seed of the system. A mutation
 // draws some of these numbers again, or all from some point on, or continues with another schedule. It therefore stays
@@ -27,7 +27,7 @@ type Guided struct {
 	// Keep is the number of schedules kept.
 	Keep int `help:"schedules kept at most" range:"1.."`
 	// By says what counts as new.
-	By Feature `help:"what counts as new: states of nodes (pairs where the system offers no fingerprints), pairs of consecutive events at a node, code, or model"`
+	By Feature `help:"what counts as new: states of nodes (pairs where the system offers no fingerprints), pairs of consecutive steps at a node, code, or model"`
 	// Lineages is the number of parts of the campaign that several workers, or machines, can execute at once. The
 	// result depends on this number, and not on the number of workers. 0 means one.
 	Lineages int `help:"parts of the campaign that can be made at once, and learn from each other after each epoch; 0: one" range:"0..1000"`
@@ -41,14 +41,14 @@ type Feature uint8
 // What counts as new. ByCode and ByModel need a plan that offers such features: see [lockstep.FeatureSource].
 const (
 	ByStates Feature = iota // a state of a node; as ByPairs if the system offers no fingerprints
-	ByPairs                 // a pair of consecutive events at a node
+	ByPairs                 // a pair of consecutive steps at a node, by type and sender of the message or by kind of step
 	ByCode                  // a statement of the system, or how often it was executed
-	ByModel                 // a state of the model with which runs are compared, or a rule from there
+	ByModel                 // a state of a model that a spec follows beside the system, or a rule that it takes
 )
 
 var featureNames = []string{"states", "pairs", lockstep.CodeFeatures, lockstep.ModelFeatures}
 
-// Words returns the names of the features, for options.
+// Words lists the names of the features, for the parser of options.
 func (Feature) Words() []string { return featureNames }
 
 // String returns the feature as written on the command line.
@@ -274,8 +274,8 @@ func (g *guided) observe(turn *lockstep.Turn) {
 	}
 }
 
-// Reached looks for something new among the features of the run just made.
-func (g *guided) Reached(features []uint64) {
+// ReachedFeatures looks for something new among the features of the run just made.
+func (g *guided) ReachedFeatures(features []uint64) {
 	for _, f := range features {
 		g.meet(0, f)
 	}

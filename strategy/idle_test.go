@@ -34,7 +34,7 @@ func (w *waiting) End(*lockstep.Run, *lockstep.Control) {}
 
 func (w *waiting) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	for _, m := range run.Sent() {
-		if m.To == 1 && run.IsInFlight(m.ID) {
+		if m.To == 1 && run.IsFree(m.ID) {
 			hand.Hold(m.ID)
 			w.held = append(w.held, m.ID)
 		}

@@ -43,7 +43,7 @@ func (l *latecomers) Step(run *lockstep.Run) *lockstep.Finding {
 		l.fired[last.Node]++
 	}
 	if last.Kind == trace.Deliver {
-		for _, id := range run.InFlight() {
+		for _, id := range run.FreeMessages() {
 			if id < last.Msg {
 				l.passed[id-1]++
 				*l.most = max(*l.most, l.passed[id-1])
@@ -62,7 +62,7 @@ func TestOvertakingIsBounded(t *testing.T) {
 	for _, system := range systems {
 		for _, c := range []struct{ late, atLeast, atMost int }{
 			{strategy.Unbounded, 400, 2000},
-			{0, 31, strategy.DelayBounds[2]},
+			{0, 31, strategy.LateBounds[2]},
 			{20, 15, 20},
 			{1, 1, 1},
 		} {
@@ -143,7 +143,7 @@ func TestLatenessIsDrawn(t *testing.T) {
 			t.Errorf("run %d drew late=%d (%v), and a message was overtaken by %d others", run, late, err, most)
 		}
 	}
-	for _, late := range strategy.DelayBounds {
+	for _, late := range strategy.LateBounds {
 		if n := drawn[fmt.Sprint(late)]; n < 10 || n > 30 {
 			t.Errorf("%d of 60 runs drew late=%d", n, late)
 		}
@@ -179,7 +179,7 @@ func TestFairTime(t *testing.T) {
 			if last == trace.Deliver && due > 0 && run.Steps() < s.Steps {
 				behind++
 			}
-			now, due, flying = run.Now(), 0, len(run.InFlight())
+			now, due, flying = run.Now(), 0, len(run.FreeMessages())
 			for n := range run.Timers().All() {
 				if run.TimerAt(n) <= now {
 					due++

@@ -18,7 +18,7 @@ const (
 	Constant Distribution = iota
 	// Even is uniform between zero and twice the mean.
 	Even
-	// Exponential has the memoryless tail of a queue.
+	// Exponential is the distribution of the times between independent events.
 	Exponential
 	// Heavy is a Pareto distribution with exponent 2: mostly half the mean, occasionally much more, at most a thousand
 	// times the mean.
@@ -27,7 +27,7 @@ const (
 
 var distributionNames = []string{"constant", "uniform", "exponential", "heavy"}
 
-// Words returns the names of all distributions.
+// Words lists the names of all distributions, for the parser of options.
 func (Distribution) Words() []string { return distributionNames }
 
 // String returns the name of the distribution.

@@ -22,8 +22,9 @@ type Lossy struct {
 	// has the same probability.
 	Loss float64 `help:"probability of losing a message, in [0,1], where there is no period" range:"0..1"`
 	// Period is the number of rounds after which broken links work again; 0 means that messages are lost one by one.
-	Period int `help:"rounds after which broken links are whole again; 0: lose single messages"`
-	// Losses bounds the broken links of a run, with a period; Unbounded removes the bound.
+	Period int `help:"rounds after which broken links work again; 0: lose single messages"`
+	// Losses bounds how many links break in a run, with a period; Unbounded removes the bound. It does not count
+	// messages.
 	Losses int `help:"broken links in a run, with a period; -1: no bound"`
 	// Sampler selects how runs are drawn, with a period; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial or every, with a period"`
@@ -43,7 +44,7 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return lockstep.Terms{
 		Guarantee: l.guarantee(info),
 		Runs:      l.runs(info),
-		Given:     givenRequests(info),
+		Fixed:     givenRequests(info),
 		Sweeps:    true,
 	}, nil
 }

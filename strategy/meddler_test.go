@@ -39,7 +39,7 @@ func (m *meddling) Observe(run *lockstep.Run, hand *lockstep.Control) {
 		return
 	}
 	m.did++
-	flying := run.InFlight()
+	flying := run.FreeMessages()
 	if len(flying) == 0 {
 		return
 	}
@@ -124,7 +124,7 @@ type delivered struct{ starving }
 
 func (d delivered) New(lockstep.Info) lockstep.Monitor { return d }
 func (d delivered) End(run *lockstep.Run) *lockstep.Finding {
-	for _, id := range run.InFlight() {
+	for _, id := range run.FreeMessages() {
 		if run.Deliverable(id) {
 			return d.starving.End(run)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// Kind describes one strategy of this package.
-type Kind struct {
+// Description describes one strategy of this package, for help texts and the parser.
+type Description struct {
 	Name string
 	// Help describes the strategy in one line.
 	Help string
@@ -18,8 +18,8 @@ type Kind struct {
 }
 
 // All lists the strategies in a suitable reading order.
-func All() []Kind {
-	return []Kind{
+func All() []Description {
+	return []Description{
 		{"uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform},
 		{"lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy},
 		{
@@ -46,8 +46,8 @@ func All() []Kind {
 	}
 }
 
-// Options lists the options of a kind with their defaults.
-func (k Kind) Options() []option.Option { return option.List(k.Default) }
+// Options lists the options of the strategy with their defaults.
+func (d Description) Options() []option.Option { return option.List(d.Default) }
 
 // Parse reads "name" or "name:key=value,key=value". Omitted keys have the default value of the strategy.
 func Parse(text string) (lockstep.Strategy, error) {

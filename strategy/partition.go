@@ -20,36 +20,46 @@ import (
 // and timers fire when they are due.
 //
 // An operation is a waiting request, drawn from all waiting requests, given to a drawn node. Partitions are drawn
-// uniformly from all of their kind, or taken in turn from a family that covers every goal of the criterion.
+// uniformly from all of their kind, or taken in turn from a family.
 //
-// With a role, the goal is the nodes that play the role when the partition begins. The strategy uses the first drawn
-// partition that covers the goal. For example, criterion=isolate,role=leader isolates the current leader in a minority.
+// A goal is one choice of nodes to which a partition should do something, e.g. to separate node 1 from nodes 2 and 3. A
+// [Criterion] is a set of goals that are alike, e.g. to separate any node from any two others. A partition covers a
+// goal if it does that. A family is a set of partitions of which, for every goal of the criterion, at least one covers
+// it.
+//
+// With a role, the goal is about the nodes that play the role when the partition begins. The strategy uses the first
+// drawn partition that covers the goal. For example, criterion=isolate,role=leader isolates the current leader in a
+// minority.
 //
 // With a partition sequence, its partitions replace the one partition of a stage. They follow each other directly,
 // without healing. Each differs from the previous partition, and operations run under each of them. See
 // [cover.ParsePartitionSequence] for the syntax, and [cover.Sampling] for the probability that such a run covers the
 // sequence.
 type Partition struct {
-	// Criterion is the goal of the partitions: the guarantee is about its goals, and the family covers them. The zero
-	// value is Splitting.
+	// Criterion is what partitions should do to nodes. The guarantee is about the goals of the criterion, and the
+	// family covers them. The zero value is Splitting.
 	Criterion Criterion `help:"goal of a partition: split k nodes, separate k from l, isolate a node in a minority"`
 	K         int       `help:"nodes to split (0: 2), or on the one side when separating (0: 1)"`
 	L         int       `help:"nodes on the other side when separating (0: 1)"`
-	// Balanced draws only partitions whose sides differ by at most one node. To isolate in an even number of nodes, it
-	// draws semibalanced partitions.
+	// Balanced draws only partitions whose sides differ by at most one node. To isolate a node in a minority of an even
+	// number n of nodes, the sides have n/2-1 and n/2+1 nodes instead: the paper calls such partitions semibalanced.
 	Balanced bool `help:"only partitions whose sides differ by at most one node"`
-	// Bridge is the number of nodes that must stay connected to every side in a goal.
-	Bridge int `help:"nodes of a goal that stay connected to all sides"`
-	// Family takes partitions in run order from a small family that covers every goal, instead of drawing.
+	// Bridge is the number of further nodes that a goal names, beside its K and L. They must stay connected to all
+	// sides.
+	Bridge int `help:"further nodes of a goal, which stay connected to all sides"`
+	// Family takes partitions in run order from a small family that covers every goal of the criterion, instead of
+	// drawing them.
 	Family bool `help:"walk through a small family that covers every goal, instead of drawing"`
 	// Role and Other name roles that replace the nodes in the goal; Other is for separating only.
 	Role  string `help:"the goal is about the nodes with this role, e.g. leader; empty: about any nodes"`
 	Other string `help:"when separating by role, the role of the other side"`
 
-	// Sequence is a [cover.PartitionSequence] as text. It replaces the criterion and its numbers.
+	// Sequence is a partition sequence, in the syntax of cover.ParsePartitionSequence. It replaces the criterion and
+	// its numbers.
 	Sequence string `help:"partitions that follow each other directly, e.g. 2|2 then 1|3, instead of a criterion; see docs/concepts/coverage.md"`
-	// Seek uses, for each partition of a sequence, the first drawn partition that covers it with the current roles.
-	Seek bool `help:"take only partitions that cover the sequence's partition as roles are played by then"`
+	// Seek is for a partition sequence that names roles. When a partition of the sequence is due, the strategy draws
+	// until a partition does what the sequence says, with the roles of that time. After 100 draws it takes the last.
+	Seek bool `help:"draw until a partition does what the sequence says with the roles that nodes play by then"`
 
 	Stages int `help:"partitions of a run, one after the other; of a partition sequence: how often it is run" range:"1.."`
 	Before int `help:"operations before a partition or sequence" range:"0.."`
@@ -77,19 +87,20 @@ const (
 	fairIntervals = 2
 )
 
-// Criterion says what a partition must do to some nodes: split all of them, separate two sets, or isolate a minority.
+// Criterion says what a partition must do to some nodes: split all of them, separate two sets, or isolate a node in a
+// minority. A goal of the criterion names the nodes.
 type Criterion uint8
 
 // The criteria of package cover.
 const (
-	Splitting         Criterion = iota // all on different sides
-	Separation                         // some on one side, the others on another
-	MinorityIsolation                  // on a side with less than half of the nodes
+	Splitting         Criterion = iota // K nodes are all on different sides
+	Separation                         // K nodes are on one side, L others on another
+	MinorityIsolation                  // a node is on a side with less than half of the nodes
 )
 
 var criterionNames = []string{"split", "separate", "isolate"}
 
-// Words returns the names of all criteria.
+// Words lists the names of all criteria, for the parser of options.
 func (Criterion) Words() []string { return criterionNames }
 
 // String returns the name of the criterion.
@@ -214,8 +225,9 @@ func bare(sequence cover.PartitionSequence) cover.PartitionSequence {
 	return sequence
 }
 
-// Tested returns the criterion whose goals the partitions must cover on this number of nodes, and the space from which
-// they are drawn.
+// Tested returns what the options say for this number of nodes: the criterion whose goals the partitions must cover,
+// and the space of partitions from which the strategy draws. A coverage report measures how many of these goals the
+// runs have covered.
 func (p Partition) Tested(nodes int) (cover.Criterion, cover.Space, error) {
 	return cover.Params{Criterion: p.Criterion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced,
 		Bridge: p.Bridge}.Tested()
@@ -269,7 +281,7 @@ func (p Partition) walked(info lockstep.Info, seen lockstep.RunStats) lockstep.G
 	g := p.guarantee(info)
 	criterion, space, err := p.Tested(info.Nodes)
 	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) &&
-		seen.Changes == seen.Runs*p.Stages; g.Certain {
+		seen.Hits == seen.Runs*p.Stages; g.Certain {
 		g.Class = fmt.Sprintf("a given goal of %v", criterion)
 	}
 	return g
@@ -417,7 +429,7 @@ func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 
 // Report reports what was drawn for the run, and how many partitions took effect.
 func (s *partitioner) Report(words bool) (a lockstep.SchedulerStats) {
-	a.Stats = lockstep.RunStats{Runs: 1, Changes: s.made}
+	a.Stats = lockstep.RunStats{Runs: 1, Hits: s.made}
 	if words {
 		a.Drawn = s.parameters()
 	}
@@ -522,7 +534,7 @@ func (s *partitioner) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	if s.Wipe {
-		for _, id := range turn.InFlight() {
+		for _, id := range turn.FreeMessages() {
 			if m := turn.Message(id); m.From != 0 && turn.Cut(m.From).Has(m.To) {
 				next.Kind, next.Msg = trace.Drop, id
 				return true

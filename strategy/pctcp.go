@@ -13,21 +13,21 @@ import (
 )
 
 // PCTCP is probabilistic concurrency testing with chain partitioning (Ozkan, Majumdar, Niksic, Befrouei, Weissenbacher;
-// OOPSLA 2018), the explorer of Netrix. It orders the events of a run and loses no message.
+// OOPSLA 2018), the explorer of Netrix. It orders the events of a run and loses no message. An event is a delivery, a
+// request or a timer.
 //
 // Events are partially ordered by causality and assigned to chains during the run. Each chain has its own random
 // priority, and the event of the chain with the highest priority happens next. Depth-1 change points delay events. They
 // are distinct numbers among the first Events events, in order of creation. The chain of such an event drops below all
 // others, and the i-th change point drops below the previous ones.
 //
-// The timers of a node form their own chain, outside the partition. A node whose timer fires repeatedly must not starve
-// the other nodes. Therefore a timer armed after one that fired by its priority waits until every chain that was not
-// delayed is empty. Of the waiting timers, the one that is due first fires. The next timer may use its priority again.
-// A change point delays one timer and not the following ones. With Fair, all timers wait in this way until they are
-// due, and then fire before any other event.
+// The timers of a node form a chain that other events do not join. A node whose timer fires repeatedly must not starve
+// the other nodes. Therefore every second timer of a node waits until all events that no change point delays have
+// happened. Of several such timers, the one that is due first fires. A change point delays one timer and not the
+// following ones. With Fair, all timers wait in this way.
 //
-// A request comes after the step that offered it. A request that is offered again after it was given waits likewise.
-// The client retries when only timers and delayed events are possible, and not twice before a timer has fired.
+// A request comes after the step that offered it. A client may retry: it offers a request again that was given before.
+// Such a request waits until only timers and delayed events are possible. If a timer is armed, one fires before it.
 //
 // No event waits indefinitely while time passes. At most Late events may overtake a possible event, that is, are
 // created after it and happen before it. Then it happens, the oldest first. For a timer, overtaking counts once it is
@@ -41,29 +41,30 @@ import (
 type PCTCP struct {
 	// Depth is the number of events whose order matters, at least 1.
 	Depth int `help:"number of events whose order is to be hit" range:"1..64"`
-	// Events is the number of events among which the change points are; 0 means the largest number observed in a few
-	// fault-free runs.
+	// Events is the number of events among which the change points are drawn. 0 means the largest number observed in a
+	// few fault-free runs.
 	Events int `help:"events from which the change points are drawn; 0: learned from fault-free runs" range:"0..1000000"`
-	// Races counts only events that race, that is, that may happen before or after another event at the same node. The
-	// strategy learns the racing events by type, sender and receiver from a few fault-free runs.
-	Races bool `help:"count only events that race with another (trace-aware)"`
-	// Late is the number of events that may overtake a possible event. 0 means that each run draws one of DelayBounds;
+	// Races draws change points only among events that race: they may happen before or after another event at the same
+	// node. A few fault-free runs show which events race, by type, sender and receiver.
+	Races bool `help:"draw change points only among events that race with another, as learned from fault-free runs"`
+	// Late is the number of events that may overtake a possible event. 0 means that each run draws one of LateBounds;
 	// Unbounded means any number.
 	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number" range:"-1..1000000"`
-	// Fair lets time pass only when no undelayed event is possible, and then for all nodes. The timer that is due first
-	// fires, the others with the same due time fire before any other event, and a delayed timer fires last. Without
-	// Fair, every other timer of a node races with messages, and clocks may run at different speeds.
+	// Fair lets virtual time advance only when every event that no change point delays has happened. Then the timer
+	// that is due first fires. Other timers with the same due time fire next, before any other event; those that a
+	// change point delays are the last of them. Without Fair, every other timer of a node races with messages, and
+	// clocks may run at different speeds.
 	Fair bool `help:"time moves only when nothing else can happen that is not delayed, so that clocks run alike"`
-	// Steps is the number of steps after which the strategy drains a run.
+	// Steps is the number of steps after which the strategy ends a run: it only delivers the remaining messages.
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
 
 	racing *races // learned
 }
 
-// DelayBounds are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some
-// bugs need a message that many elections overtake; most are found far more often if no event is very late. The
-// evidence is in docs/evidence/strategies.md.
-var DelayBounds = [...]int{10, 30, 100}
+// LateBounds are the limits from which a run of [PCTCP] with Late 0 draws its own. No single limit suits every bug.
+// Some bugs need a message that many elections overtake. Most bugs are found far more often if no event is very late.
+// The evidence is in docs/evidence/strategies.md.
+var LateBounds = [...]int{10, 30, 100}
 
 // DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/evidence/strategies.md.
 var DefaultPCTCP = PCTCP{Depth: 5, Steps: 300}
@@ -86,7 +87,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("pctcp", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.RunStats{Events: p.Events}), Measured: p.guarantee}
+	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.RunStats{Choices: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
 		t.Probe, t.Learn = pctcpProbe{
 			PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}},
@@ -112,7 +113,7 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	g.PerRun = math.Pow(float64(seen.Width), -2) * math.Pow(float64(p.Events), float64(1-p.Depth))
 	g.Assumes = []string{
 		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth,
-			seen.Events),
+			seen.Choices),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
 	switch {
@@ -125,9 +126,9 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 			fmt.Sprintf(
 				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d "+
 					"(late)",
-				DelayBounds[0],
-				DelayBounds[1],
-				DelayBounds[2],
+				LateBounds[0],
+				LateBounds[1],
+				LateBounds[2],
 			),
 		)
 	}
@@ -140,7 +141,7 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
-			p.Depth-1, float64(seen.Changes)/float64(seen.Runs)))
+			p.Depth-1, float64(seen.Hits)/float64(seen.Runs)))
 	}
 	return g
 }
@@ -225,7 +226,7 @@ func (s *pctcp) Reset(start *lockstep.Start) {
 	s.agenda.reset()
 	s.agenda.late = int32(max(s.Late, 0))
 	if s.Late == 0 {
-		s.agenda.late = int32(DelayBounds[s.rand.IntN(len(DelayBounds))])
+		s.agenda.late = int32(LateBounds[s.rand.IntN(len(LateBounds))])
 	}
 	s.clocks.reset()
 	s.partition.reset()
@@ -446,5 +447,5 @@ func (s *pctcp) seen() lockstep.RunStats {
 		}
 	}
 	width := max(s.used, s.peak, int(math.Ceil(math.Sqrt(float64(chains)))))
-	return lockstep.RunStats{Events: int(s.numbered), Width: width, Runs: 1, Changes: s.changed}
+	return lockstep.RunStats{Choices: int(s.numbered), Width: width, Runs: 1, Hits: s.changed}
 }

@@ -17,7 +17,7 @@ type starving struct{ noFinding }
 func (starving) Properties() []string                 { return []string{"delivery"} }
 func (s starving) New(lockstep.Info) lockstep.Monitor { return s }
 func (s starving) End(run *lockstep.Run) *lockstep.Finding {
-	if left := run.InFlight(); len(left) > 0 {
+	if left := run.FreeMessages(); len(left) > 0 {
 		return &lockstep.Finding{Property: "delivery", Text: fmt.Sprint(len(left), " messages were never delivered")}
 	}
 	return nil

@@ -7,12 +7,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// POS is partial-order sampling (Yuan, Yang, Gu; CAV 2018). Each event (a message, a request or a timer) draws a
-// priority when it is created, and the event with the highest priority happens next. When an event happens at a node,
-// all other events that wait for that node draw new priorities. Therefore the order of two racing events does not
-// depend on the order of events before them. POS loses no message.
+// POS is partial-order sampling (Yuan, Yang, Gu; CAV 2018). An event is a delivery, a request or a timer. Each event
+// draws a priority when it becomes possible, and the event with the highest priority happens next. When an event
+// happens at a node, all other events that wait for that node draw new priorities. Therefore the order of two racing
+// events does not depend on the order of events before them. POS loses no message.
 //
-// Like [PCTCP], it drains a run after Steps steps by delivering the remaining messages.
+// Like [PCTCP], it ends a run after Steps steps by delivering the remaining messages.
 type POS struct {
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
 }

@@ -291,8 +291,8 @@ func TestPCTCPHitsTuples(t *testing.T) {
 					if g := result.Guarantee.PerRun; g > bound || g <= 0 {
 						t.Errorf("the guarantee is %g (%v), want in (0,%g]", g, result.Guarantee.Assumes, bound)
 					}
-					if result.Stats.Events != len(c.before) {
-						t.Errorf("%d events seen, there are %d", result.Stats.Events, len(c.before))
+					if result.Stats.Choices != len(c.before) {
+						t.Errorf("%d events seen, there are %d", result.Stats.Choices, len(c.before))
 					}
 					tuples(c.poset, d, func(tuple []int) {
 						if got := count[fmt.Sprint(tuple)]; !odds.AtLeast(got, runs, bound) &&

@@ -10,27 +10,34 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Queues makes network nondeterminism a scheduling decision, after Walker and Runciman's "Systematic Testing for
-// Distributed Systems". Each link has two queues, the network and the inbox, and four shadow threads: commit, drop,
-// swap and dup. A step draws a class of action by the given weights, among the possible ones. It then draws a link or
-// node with equal probability. The strategy never takes pairs on one link that lead to no new state: swap swap, dup
-// swap and dup drop.
+// Queues makes the nondeterminism of a network a scheduling decision, after Walker and Runciman's "Systematic Testing
+// for Distributed Systems". Each link has two queues: a sent message enters the network, and from there the inbox. Four
+// actions, the shadow threads of the paper, work on the first message of the network. Commit moves it to the inbox,
+// where it is safe. Drop loses it, dup duplicates it, and swap exchanges it with the second. Run delivers the first
+// message of the inbox to its node.
 //
-// With Swarm, each run draws its weights, and bounds up to the given ones. Only drop, swap and dup may have weight 0.
-// On systems with FIFO links no message is swapped or duplicated.
+// A step draws a class of action by the given weights, among the possible ones. It then draws a link or node with equal
+// probability. The strategy never takes pairs of actions on one link that lead to no new state: swap swap, dup swap and
+// dup drop.
+//
+// Swarm draws a mix of features for each run, as in swarm testing (Groce and others, ISSTA 2012). Each run draws all
+// weights, and Drops, Dups and Distance up to the given values. Only drop, swap and dup may have weight 0. On systems
+// with FIFO links no message is swapped or duplicated.
 type Queues struct {
-	Swarm   bool `help:"draw the weights and bounds of each run"`
-	Run     int  `help:"weight of handing a message to its node"`
-	Commit  int  `help:"weight of moving a message from the network to the inbox"`
+	// Swarm draws the weights of each run, and its bounds up to the given ones.
+	Swarm   bool `help:"draw the weights of each run, and its bounds up to those given"`
+	Run     int  `help:"weight of delivering the first message of an inbox to its node"`
+	Commit  int  `help:"weight of moving the first message of a network to the inbox"`
 	Timer   int  `help:"weight of firing a timer"`
 	Request int  `help:"weight of giving a waiting request to a node"`
-	Drop    int  `help:"weight of losing the first message of a link"`
-	Dup     int  `help:"weight of duplicating the first message of a link"`
-	Swap    int  `help:"weight of exchanging the two first messages of a link"`
+	Drop    int  `help:"weight of losing the first message of a network"`
+	Dup     int  `help:"weight of duplicating the first message of a network"`
+	Swap    int  `help:"weight of exchanging the two first messages of a network"`
 
-	Drops    int `help:"messages lost in a run, at most" range:"0.."`
-	Dups     int `help:"messages duplicated in a run, at most" range:"0.."`
-	Distance int `help:"places that a message may move in its link, at most" range:"0.."`
+	Drops int `help:"messages lost in a run, at most" range:"0.."`
+	Dups  int `help:"messages duplicated in a run, at most" range:"0.."`
+	// Distance bounds how many places swaps may move a message in all, forward or back from the order of sending.
+	Distance int `help:"places that swaps may move a message in all, forward or back, at most" range:"0.."`
 	Steps    int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 

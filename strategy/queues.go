@@ -56,12 +56,12 @@ func (q *queues) reset() {
 // observe puts new messages on the network.
 func (q *queues) observe(turn *lockstep.Turn) {
 	for _, m := range turn.Messages()[q.seen:] {
-		if turn.IsInFlight(m.ID) {
+		if turn.IsFree(m.ID) {
 			q.push(m)
 		}
 	}
 	q.seen, q.doubled = len(turn.Messages()), -1
-	if q.count != len(turn.InFlight()) {
+	if q.count != len(turn.FreeMessages()) {
 		q.reconcile(turn)
 	}
 }
@@ -92,16 +92,16 @@ func (q *queues) reconcile(turn *lockstep.Turn) {
 		link := &q.links[l]
 		link.network = slices.DeleteFunc(link.network, func(p parcel) bool {
 			known[p.id] = true
-			return !turn.IsInFlight(p.id)
+			return !turn.IsFree(p.id)
 		})
 		link.inbox = slices.DeleteFunc(link.inbox, func(id trace.ID) bool {
 			known[id] = true
-			return !turn.IsInFlight(id)
+			return !turn.IsFree(id)
 		})
 		link.last = actRun
 		q.count += len(link.network) + len(link.inbox)
 	}
-	for _, id := range turn.InFlight() {
+	for _, id := range turn.FreeMessages() {
 		if !known[id] {
 			q.push(*turn.Message(id))
 		}
@@ -115,7 +115,7 @@ func (q *queues) choices(turn *lockstep.Turn, list []choice) []choice {
 		link := &q.links[l]
 		if len(link.inbox) > 0 {
 			id := link.inbox[0]
-			if !turn.IsInFlight(id) { // a scenario took it
+			if !turn.IsFree(id) { // a scenario took it
 				q.reconcile(turn)
 				return q.choices(turn, list[:start])
 			}
@@ -124,7 +124,7 @@ func (q *queues) choices(turn *lockstep.Turn, list []choice) []choice {
 			}
 		}
 		if len(link.network) > 0 {
-			if !turn.IsInFlight(link.network[0].id) {
+			if !turn.IsFree(link.network[0].id) {
 				q.reconcile(turn)
 				return q.choices(turn, list[:start])
 			}

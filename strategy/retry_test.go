@@ -105,9 +105,9 @@ func TestClientsWaitBeforeTheyRetry(t *testing.T) {
 		case trace.Timer:
 			fired++
 		case trace.Request:
-			if given++; given > 1 && (fired == last || len(run.InFlight()) > 0) {
+			if given++; given > 1 && (fired == last || len(run.FreeMessages()) > 0) {
 				t.Errorf("step %d: given again after %d timers and %d before, with %v in flight", run.Steps(), fired,
-					last, run.InFlight())
+					last, run.FreeMessages())
 			}
 			last = fired
 		}

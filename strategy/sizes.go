@@ -5,24 +5,26 @@ import (
 	"math/big"
 )
 
-// Size is a row of the table of the sizes of sets of executions: by the paper's formula, and exactly.
-type Size struct {
+// SpaceSize is the size of one set of executions. It is a row of Table 1 of "Testing Consensus Implementations using
+// Communication Closure", which compares how large the spaces are that strategies draw from.
+type SpaceSize struct {
 	// Set describes the executions.
 	Set string
-	// Paper is the size according to Table 1 of the paper.
+	// Paper is the size by the formula of the paper.
 	Paper *big.Int
-	// Exact is the exact number, nil if it depends on the protocol.
+	// Exact is the exact number. It is nil if it depends on the protocol.
 	Exact *big.Int
 }
 
-// Sizes computes Table 1 of "Testing Consensus Implementations using Communication Closure" for a run with this number
-// of nodes and rounds. Isolations or losses last until the end of their period, and there are at most bound of them.
-// The last row assumes a partial order of the given width.
+// SpaceSizes computes Table 1 of "Testing Consensus Implementations using Communication Closure" for a run with this
+// number of nodes and rounds. Isolations or losses last until the end of their period, and there are at most bound of
+// them. The last row is about a run whose events are partially ordered with the given width: so many are pairwise
+// concurrent.
 //
 // Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k). In each phase, a node is
 // isolated from one of the k rounds, or not at all. The bounded rows count the executions with exactly bound
 // isolations; the paper's formula is an upper bound.
-func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
+func SpaceSizes(nodes, rounds, period, bound, width int) ([]SpaceSize, error) {
 	for _, sites := range []int{nodes, nodes * nodes} {
 		if err := checkSpace("sizes", "bound", sites, rounds, period, bound); err != nil {
 			return nil, err
@@ -34,7 +36,7 @@ func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
 	uniform, links := nodes*rounds, nodes*nodes*rounds
 	pct := big.NewInt(int64(width))
 	pct.Mul(pct, binomial(uniform, bound-1)).Mul(pct, factorial(bound-1))
-	return []Size{
+	return []SpaceSize{
 		{"arbitrary message losses", power(2, links), power(2, links)},
 		{"k-periodic losses", power(period, links/period), newSpace(nodes*nodes, rounds, period, Unbounded).size()},
 		{"d-bounded k-periodic losses", binomial(links, bound), newSpace(nodes*nodes, rounds, period, bound).exactly()},

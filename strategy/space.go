@@ -9,7 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Unbounded as a number of isolations or losses means that there is no bound.
+// Unbounded as a number of isolations, broken links or other options means that there is no bound. In a fault budget it
+// is [lockstep.Unlimited].
 const Unbounded = -1
 
 // space is the set of k-periodic, d-bounded ways to break sites. A site is a node or a link. In every phase of k

@@ -311,7 +311,7 @@ func TestUnboundedPaper(t *testing.T) {
 
 func TestSizesAgainstBruteForce(t *testing.T) {
 	for _, c := range []struct{ n, r, k, d int }{{2, 2, 1, 1}, {2, 2, 2, 1}, {2, 4, 2, 2}, {3, 4, 2, 2}, {3, 4, 4, 3}} {
-		sizes, err := Sizes(c.n, c.r, c.k, c.d, 2)
+		sizes, err := SpaceSizes(c.n, c.r, c.k, c.d, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +348,7 @@ func TestSizesAgainstBruteForce(t *testing.T) {
 // The numbers of the paper for its Fig. 3: about 10^43 lossy executions and about 10^7 4-periodic uniform ones. The
 // latter follows its formula; the exact number is 5^12.
 func TestSizesOfThePaper(t *testing.T) {
-	sizes, err := Sizes(3, 16, 4, 4, 3)
+	sizes, err := SpaceSizes(3, 16, 4, 4, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestLossAtItsEnds(t *testing.T) {
 // Every enumerates the space: each execution occurs once in as many runs as there are executions.
 func TestEveryMakesAllExecutions(t *testing.T) {
 	s := strategy.Uniform{Period: 2, Isolations: 2, Rounds: 4, Sampler: strategy.Every}
-	size := int(s.Size(3).Int64())
+	size := int(s.Executions(3).Int64())
 	seen := map[string]bool{}
 	plan := lockstep.Plan{
 		System:    smr.Cluster{Nodes: 3},
@@ -215,13 +215,13 @@ func ExampleUniform() {
 	// one run hits a given 4-periodic uniform execution of 16 rounds with exactly 4 isolations with probability at least 1.56e-06 (there are 126720)
 }
 
-func ExampleUniform_Size() {
-	fmt.Println(strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 16}.Size(3))
+func ExampleUniform_Executions() {
+	fmt.Println(strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 16}.Executions(3))
 	// Output: 244140625
 }
 
-func ExampleSizes() {
-	sizes, _ := strategy.Sizes(3, 16, 4, 4, 3)
+func ExampleSpaceSizes() {
+	sizes, _ := strategy.SpaceSizes(3, 16, 4, 4, 3)
 	for _, s := range sizes[3:6] {
 		fmt.Println(s.Set, s.Paper, s.Exact)
 	}

@@ -41,7 +41,7 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 				plan.Strategy = s
 				plan.Observers = []lockstep.Observer{deeds{}} // which observe each step
 				watched := enginetest.Explore(t, plan)
-				plan.Observers, plan.Watch = nil, watchdog.After(time.Hour)
+				plan.Observers, plan.Watchdog = nil, watchdog.After(time.Hour)
 				timed := enginetest.Explore(t, plan)
 				for what, other := range map[string]*lockstep.Result{
 					"chosen":  chosen,

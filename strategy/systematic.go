@@ -34,11 +34,13 @@ type Systematic struct {
 	Losses     int `help:"messages lost in a run, at most; -1: no bound" range:"-1.."`
 	Duplicates int `help:"messages duplicated in a run, at most" range:"0.."`
 	Isolations int `help:"isolations in a run, at most, where the network is any" range:"0.."`
-	Distance   int `help:"places that a message may move in its link, where the network is queues" range:"0.."`
+	// Distance bounds how many places swaps may move a message in all, forward or back from the order of sending.
+	Distance int `help:"places that swaps may move a message in all, forward or back, where the network is queues" range:"0.."`
 	// Delays bounds how often a choice that was possible earlier is skipped, as in delay-bounded scheduling; Unbounded
-	// removes the bound. It cannot be combined with a reduction.
+	// removes the bound. It is no time, and it cannot be combined with a reduction.
 	Delays int `help:"choices passed over in a run, at most; -1: no bound" range:"-1.."`
-	// Redundant also takes pairs of shadow actions that lead to no new state.
+	// Redundant also takes pairs of actions on one link that lead to no new state: swap swap, dup swap and dup drop. It
+	// is for the network of Queues.
 	Redundant bool `help:"take also swap swap, dup swap and dup drop, where the network is queues"`
 }
 
@@ -50,34 +52,33 @@ type Network uint8
 
 // The networks.
 const (
-	// AnyOrder allows every message in flight to be delivered next.
+	// AnyOrder delivers any message in flight next. It can lose, duplicate and isolate.
 	AnyOrder Network = iota
-	// QueueNetwork is the network of [Queues].
+	// QueueNetwork is the network of the strategy Queues.
 	QueueNetwork
 )
 
 var networkNames = []string{"any", "queues"}
 
-// Words returns the names of all networks.
+// Words lists the names of all networks, for the parser of options.
 func (Network) Words() []string { return networkNames }
 
 // String returns the name of the network.
 func (n Network) String() string { return option.Word(networkNames, int(n)) }
 
-// Reduction says how a systematic search skips runs: SleepSets leaves out equivalent orders, States leaves out states
-// that it has explored.
+// Reduction says how a systematic search skips runs.
 type Reduction uint8
 
 // The reductions.
 const (
-	NoReduction Reduction = iota
-	SleepSets
-	States
+	NoReduction Reduction = iota // it skips none
+	SleepSets                    // it takes one of several equivalent orders
+	States                       // it does not continue from a state from which it has continued before
 )
 
 var reductionNames = []string{"none", "sleep", "states"}
 
-// Words returns the names of all reductions.
+// Words lists the names of all reductions, for the parser of options.
 func (Reduction) Words() []string { return reductionNames }
 
 // String returns the name of the reduction.

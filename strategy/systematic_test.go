@@ -298,7 +298,7 @@ type final struct {
 
 func (f final) New(lockstep.Info) lockstep.Monitor { return f }
 func (f final) End(run *lockstep.Run) *lockstep.Finding {
-	if len(run.InFlight()) == 0 {
+	if len(run.FreeMessages()) == 0 {
 		var b strings.Builder
 		for n := lockstep.Node(1); int(n) <= run.Info().Nodes; n++ {
 			h, _ := run.Fingerprint(n)

@@ -12,10 +12,11 @@ import (
 )
 
 // Uniform runs in lock-step rounds (Algorithm 1 of "Testing Consensus Implementations using Communication Closure"). In
-// each round the nodes of a kernel receive each other's messages, and all other messages are lost. In every phase of
-// Period rounds, a node may be isolated from one of the rounds until the end of the phase. At most Isolations such
-// isolations happen in a run. Where the engine does not control single messages, a round is a time interval. Nodes
-// outside the kernel are cut off or crashed during it.
+// each round the nodes of a kernel receive each other's messages, and all other messages are lost.
+//
+// The rounds form phases of Period rounds. In every phase, a node may be isolated from one of the rounds until the end
+// of the phase. At most Isolations such isolations happen in a run. Where the engine does not control single messages,
+// a round is a time interval. Nodes outside the kernel are cut off or crashed during it.
 type Uniform struct {
 	// Period is the number of rounds after which isolated nodes reconnect. The value 0 means the rounds of a phase of
 	// the protocol, or 4 if messages carry no tags.
@@ -25,71 +26,74 @@ type Uniform struct {
 	// Rounds is the length of a run. The value 0 means as many as the requests of the system take (Info.Waits), or 16
 	// if they do not depend on time.
 	Rounds int `help:"rounds of a run; 0: as many as the requests of the system take, or 16"`
-	// Phases is the number of phases at the start of a run into which isolations fall. The value 0 means all phases.
-	// The authors' tool has such a bound (Config.phases), which is 3 by default.
+	// Phases limits isolations to the first phases of a run, so that the later ones show whether the system recovers. 0
+	// means that isolations may fall into any phase. The tool of the paper's authors has this bound, too.
 	Phases int `help:"phases at the start of a run into which isolations fall; 0: all" range:"0.."`
 	// Sampler selects how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
-	// Isolated selects the behavior of isolated nodes if the engine controls messages; the zero value is Frozen.
+	// Isolated is what isolated nodes do, if the engine controls messages; the zero value is Frozen.
 	Isolated Isolation `help:"frozen, cut or held: isolated nodes are paused, run without being heard, or are heard later"`
-	// By selects how nodes are isolated if the engine does not control messages; the zero value is ByCut.
-	By IsolationMethod `help:"cut, crash or restart: how nodes are isolated where the engine does not control messages; restart: and all are down between phases"`
+	// By is how nodes are isolated, if the engine does not control messages; the zero value is ByCut.
+	By IsolationMethod `help:"cut, crash or restart: how nodes are isolated where the engine does not control messages; restart: crashes, and all nodes crash at the end of a phase"`
 }
 
 // DefaultUniform uses the parameters of the paper's Fig. 3, with the protocol's own period.
 var DefaultUniform = Uniform{Isolations: 4, Rounds: 16}
 
-// Sampler selects how a lock-step strategy draws from its space.
+// Sampler selects how a lock-step strategy draws from its space, which is the set of executions within its bounds.
 type Sampler uint8
 
 // The samplers.
 const (
-	// Exact draws every execution with at most the bound's isolations with the same probability.
+	// Exact draws every execution that the bound on isolations allows with the same probability.
 	Exact Sampler = iota
-	// Paper is Algorithm 1 as published. Its function f from the nodes drawn for a phase to rounds is read as a total
-	// function. There are exactly the bound's isolations, distributed over the phases first, so that executions have
-	// different probabilities. Without a bound it is the paper's unbounded case. Each node is isolated from any round
-	// of a phase, or not at all, with the same probability.
+	// Paper is Algorithm 1 as published, with exactly as many isolations as the bound. It first distributes them over the
+	// phases, then draws the nodes for each phase, then a round for each node. So executions have different
+	// probabilities. Without a bound, each node is isolated from any round of a phase, or not at all, with the same
+	// probability.
 	Paper
 	// Every enumerates the space: run i executes the i-th execution, and a campaign ends when it has executed all of
 	// them.
 	Every
-	// Partial is Paper with f read as a partial function, as the paper writes it. A node that was drawn for a phase may
-	// stay whole, so there are at most the bound's isolations.
+	// Partial is Paper, except that a node that was drawn for a phase may stay connected, as if a further round had been
+	// drawn. So there are at most as many isolations as the bound. The paper's function f allows both readings: Paper
+	// takes it as total, Partial as partial.
 	Partial
-	// Effects enumerates the space like Every, but skips executions with an isolation that makes no difference. Such an
-	// isolation begins in a round in which it loses no message. Runs are sequential, because the strategy learns this
-	// only from a run. It is for Uniform.
-	Effects
-	// Distinct draws like Exact, but skips isolations known to make no difference when their round begins. Each of the
-	// other executions is at least as probable as under Exact. It is for Uniform.
-	Distinct
+	// EveryEffective enumerates the space like Every, and skips executions with an isolation that has no effect: in the
+	// round in which it begins, it loses no message and stops no timer. Only a run shows this, so that runs are
+	// sequential. It is called effects on the command line, and is for Uniform.
+	EveryEffective
+	// ExactEffective draws like Exact, and skips isolations of which it knows that they have no effect: in the round in
+	// which they begin, they lose no message. It knows this if the messages of the round are already in flight when the
+	// round begins. Each execution that it can draw is at least as probable as under Exact. It is called distinct on the
+	// command line, and is for Uniform.
+	ExactEffective
 )
 
 var samplerNames = []string{"exact", "paper", "every", "partial", "effects", "distinct"}
 
-// Words returns the names of all samplers.
+// Words lists the names of the samplers, for the parser of options.
 func (Sampler) Words() []string { return samplerNames }
 
 // String returns the name of the sampler.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
-// Isolation is the behavior of isolated nodes.
+// Isolation says what isolated nodes do, if the engine controls messages.
 type Isolation rounds.Isolation
 
-// The behaviors of isolated nodes.
+// What isolated nodes do.
 const (
-	// Frozen nodes are paused, and messages from and to them are lost.
+	// Frozen nodes are paused: their timers do not fire, and messages from and to them are lost.
 	Frozen = Isolation(rounds.Frozen)
-	// CutOff nodes continue to run by their clocks, but messages from and to them are lost.
+	// CutOff nodes run, so that their timers fire, but messages from and to them are lost.
 	CutOff = Isolation(rounds.CutOff)
-	// Held nodes continue to run, and messages from and to them are delivered when they reconnect.
+	// Held nodes run, and messages from and to them are not lost. They are delivered when the nodes reconnect.
 	Held = Isolation(rounds.Held)
 )
 
 var apartNames = []string{"frozen", "cut", "held"}
 
-// Words returns the names of all behaviors.
+// Words lists the names of all behaviors, for the parser of options.
 func (Isolation) Words() []string { return apartNames }
 
 // String returns the name of the behavior.
@@ -104,17 +108,18 @@ const (
 	ByCut IsolationMethod = iota
 	// ByCrash crashes the node and restarts it when it reconnects.
 	ByCrash
-	// ByRestart is ByCrash with all nodes down between phases and at the end of the run. A phase begins with the start
-	// of the nodes that are not isolated, as in the paper's tests of ZooKeeper.
+	// ByRestart crashes all nodes at the end of each phase. The next phase begins with the start of the nodes that are
+	// not isolated in its first round. A node whose isolation begins in a later round crashes then. The paper's tests of
+	// ZooKeeper do so.
 	ByRestart
 )
 
 var meansNames = []string{"cut", "crash", "restart"}
 
-// Words returns the names of all ways.
+// Words lists the names of all methods, for the parser of options.
 func (IsolationMethod) Words() []string { return meansNames }
 
-// String returns the name of the way.
+// String returns the name of the method.
 func (i IsolationMethod) String() string { return option.Word(meansNames, int(i)) }
 
 // String returns the strategy as written on the command line.
@@ -128,11 +133,11 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	t := lockstep.Terms{
 		Guarantee:  u.guarantee(info),
 		Runs:       u.runs(info),
-		Given:      givenRequests(info),
-		Sequential: u.Sampler == Effects,
+		Fixed:      givenRequests(info),
+		Sequential: u.Sampler == EveryEffective,
 		Sweeps:     true,
 	}
-	if u.Sampler == Distinct {
+	if u.Sampler == ExactEffective {
 		t.Measured = func(seen lockstep.RunStats) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
 	}
 	return t, nil
@@ -190,9 +195,10 @@ func checkWaits(strategy string, count int, info lockstep.Info) error {
 	return nil
 }
 
-// Size returns the number of executions of this number of nodes that the strategy can draw with the sampler Exact. If
-// the strategy uses the protocol's period, Size assumes 4. Fit must have succeeded.
-func (u Uniform) Size(nodes int) *big.Int {
+// Executions returns how many executions the strategy can draw with the sampler Exact, for this number of nodes. Each
+// has the same probability, so that the guarantee for one run is one over this number. A Period of 0 counts as 4
+// rounds. Fit must have succeeded.
+func (u Uniform) Executions(nodes int) *big.Int {
 	return u.of(lockstep.Info{}).space(nodes).size()
 }
 
@@ -235,7 +241,7 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
 	s.Driver.Isolates(rounds.Isolation(u.Isolated))
-	if u.Sampler != Effects {
+	if u.Sampler != EveryEffective {
 		s.Driver.ByRules()
 	}
 	switch u.By {
@@ -270,12 +276,12 @@ type isolator struct {
 // Reset begins a new run.
 func (s *isolator) Reset(start *lockstep.Start) {
 	s.breaker.Reset(start)
-	if s.sampler == Effects {
+	if s.sampler == EveryEffective {
 		start.SeedOf = 0
 		s.effects.begin(s.space, s.breakage)
 	}
 	clear(s.isolated)
-	if s.sampler == Distinct {
+	if s.sampler == ExactEffective {
 		s.beginDistinct()
 	}
 	for i, from := range s.starts {
@@ -293,9 +299,9 @@ func (s *isolator) Reset(start *lockstep.Start) {
 func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
 	switch s.sampler {
-	case Effects:
+	case EveryEffective:
 		s.armed = turn.Timers()
-	case Distinct:
+	case ExactEffective:
 		s.armed = turn.Timers()
 		s.begin(turn)
 	}
@@ -322,7 +328,7 @@ func newBreaker(info lockstep.Info, rounds int, s *space, sampler Sampler) break
 		space:    s,
 		sampler:  sampler,
 		breakage: s.newBreakage(),
-		requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects},
+		requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == EveryEffective},
 	}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
@@ -377,13 +383,13 @@ func (b *breaker) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 // checkSampler reports why a sampler does not fit the space or the system.
 func checkSampler(strategy string, sampler Sampler, s *space) error {
-	if (sampler == Effects || sampler == Distinct) && strategy != "uniform" {
+	if (sampler == EveryEffective || sampler == ExactEffective) && strategy != "uniform" {
 		return fmt.Errorf("%s: sampler=%s is for uniform", strategy, sampler)
 	}
-	if sampler == Distinct && s.small == nil {
+	if sampler == ExactEffective && s.small == nil {
 		return fmt.Errorf("%s: sampler=distinct cannot count %s executions, at most 2^64", strategy, s.size())
 	}
-	if (sampler == Every || sampler == Effects) && s.small == nil {
+	if (sampler == Every || sampler == EveryEffective) && s.small == nil {
 		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", strategy, sampler, s.size())
 	}
 	return nil

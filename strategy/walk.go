@@ -14,9 +14,11 @@ import (
 // Walk takes one random step after another. It first draws a kind of step by the given weights, among the possible
 // kinds, then a possible step of that kind uniformly. A kind with weight 0 is never taken.
 //
-// Where the engine does not control single messages, the weights of delivering and duplicating become weights of
-// letting time pass. The weight of losing becomes that of cutting and of healing or, if links cannot be cut, of
-// crashing and restarting. If the system has no timers, their weight becomes a weight of letting time pass.
+// On some systems, a weight counts for another kind of step:
+//
+//   - If the engine does not control single messages, Deliver and Duplicate count for Wait.
+//   - In that case, Drop counts for Cut and for Heal or, if links cannot be cut, for Crash and for Restart.
+//   - If the system has no timers but supports Wait, Timer counts for Wait.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight" range:"0.."`
 	Drop      int `help:"weight of losing a message in flight" range:"0.."`
@@ -166,7 +168,7 @@ func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	if kind := w.kind(possible, w.rand.IntN(w.total)); kind == trace.Deliver { // the most frequent kind
-		deliver(turn, pick(w.rand, turn.InFlight()), next)
+		deliver(turn, pick(w.rand, turn.FreeMessages()), next)
 	} else {
 		w.draw(turn, kind, next)
 	}
@@ -190,7 +192,7 @@ const onMessages = trace.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Dupli
 // possible returns the weighted kinds of which a step is possible.
 func (w *walker) possible(turn *lockstep.Turn) trace.Kinds {
 	var k trace.Kinds
-	if len(turn.InFlight()) > 0 {
+	if len(turn.FreeMessages()) > 0 {
 		k |= onMessages
 	}
 	if turn.AnyTimer() {
@@ -234,7 +236,7 @@ func (w *walker) draw(turn *lockstep.Turn, k trace.Kind, next *lockstep.Step) {
 	}
 	switch k {
 	case trace.Drop, trace.Duplicate:
-		next.Msg = pick(w.rand, turn.InFlight())
+		next.Msg = pick(w.rand, turn.FreeMessages())
 	case trace.Timer:
 		next.Node = pickNode(w.rand, turn.Timers())
 	case trace.Request:

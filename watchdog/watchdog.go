@@ -6,7 +6,7 @@ import "time"
 // Default is the timeout of go tests and of the command line.
 const Default = 30 * time.Second
 
-// After is a watchdog for the field Watch of a plan: a run hangs if no step begins within the given time. The
+// After is a watchdog for the field Watchdog of a plan: a run hangs if no step begins within the given time. The
 // watchdog detects it within twice that time. Zero or less means that there is no watchdog.
 func After(timeout time.Duration) func() (look <-chan time.Time, stop func()) {
 	if timeout <= 0 {

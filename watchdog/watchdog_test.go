@@ -14,7 +14,7 @@ import (
 
 func ExampleAfter() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 10,
-		Watch: watchdog.After(time.Minute)}
+		Watchdog: watchdog.After(time.Minute)}
 	r, err := lockstep.Explore(context.Background(), plan)
 	fmt.Println(r.Runs, r.Verdict(), err)
 	// Output: 10 pass <nil>

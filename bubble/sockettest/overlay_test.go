@@ -135,7 +135,7 @@ func (p *prompt) Next(run *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	*next = run.Wait()
-	for _, id := range run.InFlight() {
+	for _, id := range run.FreeMessages() {
 		if run.Deliverable(id) {
 			*next = lockstep.Step{Kind: trace.Deliver, Msg: id}
 			if p.drops > 0 {

@@ -72,7 +72,7 @@ func table1(w io.Writer, numbers string) error {
 	if read, err := fmt.Sscanf(numbers, "%d,%d,%d,%d,%d", &n, &r, &k, &d, &width); err != nil || read != 5 {
 		return fmt.Errorf("sizes are %q, want five numbers: nodes,rounds,period,bound,width", numbers)
 	}
-	sizes, err := strategy.Sizes(n, r, k, d, width)
+	sizes, err := strategy.SpaceSizes(n, r, k, d, width)
 	if err != nil {
 		return err
 	}

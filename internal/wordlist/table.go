@@ -103,7 +103,7 @@ var names = func() []name {
 			EventJudge=EventChecker`},
 		{"spec", "Judge=Checker Ender=FinalChecker Most=MaxOps"},
 		{"bubble", "Bury=CrashGrace"},
-		{"strategy", "Apart=Isolation Means=IsolationMethod Lates=DelayBounds Shadow=Queues"},
+		{"strategy", "Apart=Isolation Means=IsolationMethod Lates=LateBounds DelayBounds=LateBounds Shadow=Queues"},
 		{"scenario", "Chance=WithProbability Retell=FromTrace Minimise=Minimize"},
 		{"cover", "Aim=Goal Deaf=OneWayCut Around=IndirectPath Chance=Probability ChanceOf=ProbabilityOf"},
 		{"process", "Insist=Retry Order=Command Pass=Advance Whole=NoCuts Quiet=Quiesce"},

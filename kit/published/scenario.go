@@ -115,7 +115,7 @@ func (t Table) Measure(ctx context.Context, c Case, runs int, seed uint64) (*Out
 	for _, part := range []struct {
 		scenario *scenario.Scenario
 		to       *Share
-	}{{c.Build(true), &o.Ours}, {c.Build(false), &o.Plain}, {c.Build(true).Control(), &o.Control}} {
+	}{{c.Build(true), &o.Ours}, {c.Build(false), &o.Plain}, {c.Build(true).ControlGroup(), &o.Control}} {
 		result, err := lockstep.Explore(ctx, t.Plan(part.scenario, runs, seed))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
@@ -127,7 +127,7 @@ func (t Table) Measure(ctx context.Context, c Case, runs int, seed uint64) (*Out
 		for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
 			o.Reasons[reason] += result.Reasons[reason]
 		}
-		for _, p := range result.NotRepeated() {
+		for _, p := range result.RepetitionProblems() {
 			o.NotRepeated = append(o.NotRepeated, p.Text)
 		}
 		if f := result.First(); f != nil && o.Finding == "" {

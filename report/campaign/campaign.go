@@ -115,7 +115,7 @@ func (c *Campaign) Problems() []lockstep.Problem {
 	if at < 0 {
 		at = len(list)
 	}
-	control := c.Control.NotRepeated()
+	control := c.Control.RepetitionProblems()
 	for i := range control {
 		control[i].Text = "in the control: " + control[i].Text
 	}

@@ -80,7 +80,7 @@ func TestProxies(t *testing.T) {
 		executed.On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
 		sc.If(scenario.Did(trace.Start)).Then(scenario.Request("", scenario.Only(1)))
 		sc.If(scenario.Cond("misread", func(m *scenario.Moment) bool {
-			if m.What != scenario.Sent {
+			if m.Kind != scenario.Sent {
 				return false
 			}
 			if m.Message.From != m.Message.To {

@@ -73,7 +73,7 @@ const p lockstep.Node = 4
 func begin(name string, faults lockstep.Budget) (*Scenario, *Machine) {
 	sc := New(name).Faults(faults).Reserve()
 	m := sc.Machine()
-	sc.If(Did(trace.Start)).Named("the client asks").Aside().Then(Request("", Only(1)))
+	sc.If(Did(trace.Start)).Named("the client asks").Auxiliary().Then(Request("", Only(1)))
 	return sc, m
 }
 

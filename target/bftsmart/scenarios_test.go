@@ -18,8 +18,8 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := table.Plan(table.Cases[0].Build(true).MustSucceed(), 1, *seed)
-	if result := explore(t, plan); result.First() != nil || len(result.Idle()) > 0 {
-		t.Errorf("%+v; no effect: %v", result.First(), result.Idle())
+	if result := explore(t, plan); result.First() != nil || len(result.IdleParts()) > 0 {
+		t.Errorf("%+v; no effect: %v", result.First(), result.IdleParts())
 	}
 }
 

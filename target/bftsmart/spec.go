@@ -91,7 +91,7 @@ func (o *order) Checked() int { return o.checked }
 // Event checks an execution. A restarted replica begins again: it receives the earlier state from others, without
 // executing it.
 func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if e.Type != EventExecuted || run.Byzantine().Has(e.Node) || run.Crashed().Has(e.Node) {
+	if e.Type != EventExecuted || run.Byzantine().Has(e.Node) || run.EverCrashed().Has(e.Node) {
 		return nil
 	}
 	now := e.Value.(*Execution)
@@ -141,7 +141,7 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	switch {
 	case !v.asked[x.Number]:
 		what = "which no client requested"
-	case v.done[key] && !run.Crashed().Has(e.Node):
+	case v.done[key] && !run.EverCrashed().Has(e.Node):
 		what = "which it had appended before"
 	}
 	v.done[key] = true

@@ -84,7 +84,7 @@ func (d *Deployment) torn(n *node, rd *raftlib.Ready, of int) int {
 func (d *Deployment) lastInput(n *node) trace.ID {
 	var list [4]trace.ID
 	k := 0
-	for m := range d.out.Coming(n.id) {
+	for m := range d.out.Incoming(n.id) {
 		if k < len(list) && !d.refused(m) {
 			list[k] = m.ID
 			k++

@@ -50,7 +50,7 @@ var punctual = schedule{"punctual", func(r *rand.Rand, run *lockstep.Run) lockst
 	}
 	due := run.TimerAt(node)
 	step := lockstep.Step{Kind: trace.Timer, Node: node}
-	for _, id := range run.InFlight() {
+	for _, id := range run.FreeMessages() {
 		if at := run.Message(id).At; at <= due {
 			step, due = lockstep.Step{Kind: trace.Deliver, Msg: id}, at-1
 		}
@@ -91,7 +91,7 @@ var oneWay = schedule{"one-way", func(r *rand.Rand, run *lockstep.Run) lockstep.
 	if run.Cut(from).Has(to) {
 		kind = trace.Heal
 	}
-	flying, pending := run.InFlight(), run.Pending()
+	flying, pending := run.FreeMessages(), run.Pending()
 	switch k := r.IntN(20); {
 	case k == 0 && from != to:
 		return lockstep.Step{Kind: kind, OneWay: true, From: trace.NodesOf(from), To: trace.NodesOf(to)}

@@ -61,11 +61,22 @@ var Forward = spec.OnEvent(
 )
 
 // Everything combines all specs of the server. Some of them need options.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarantees, "watchers"), Equal, Forward,
-	Durable, spec.With(Stay, "changes", "learners"), Once,
-	spec.With(spec.All(LeasesHold, LeasesEnd), "leases", "holders"), spec.With(Permitted, "users"),
-	spec.With(Snapshots, "readers"), spec.With(Transactions, "transactors"), spec.With(FullRefuse, "quota"),
-	spec.With(Sound, "checks"))
+var Everything = spec.All(
+	kv.Linearizable,
+	kv.Revisions,
+	spec.OptionalUnless(watch.Guarantees, "watchers"),
+	Equal,
+	Forward,
+	Durable,
+	spec.OptionalUnless(Stay, "changes", "learners"),
+	Once,
+	spec.OptionalUnless(spec.All(LeasesHold, LeasesEnd), "leases", "holders"),
+	spec.OptionalUnless(Permitted, "users"),
+	spec.OptionalUnless(Snapshots, "readers"),
+	spec.OptionalUnless(Transactions, "transactors"),
+	spec.OptionalUnless(FullRefuse, "quota"),
+	spec.OptionalUnless(Sound, "checks"),
+)
 
 // Settle is the length of a settling stage in which durability can be checked, for three members.
 const Settle = 6000

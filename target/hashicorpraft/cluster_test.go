@@ -24,7 +24,7 @@ func TestFirst(t *testing.T) {
 		spec.EventReturn,
 		func(_ *struct{}, run *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
 			answered++
-			if run.Crashed() != 0 {
+			if run.EverCrashed() != 0 {
 				crashed++
 			}
 			return nil

@@ -28,7 +28,7 @@ var unanswered = map[string]bool{"lossy on 3": true, "lossy on 5": true, "system
 // the listed ones check the property.
 func TestQuorumReadsAreLinearizable(t *testing.T) {
 	tier.NotShort(t)
-	for _, k := range append(strategy.All(), strategy.Kind{Name: "rough", Default: rough}) {
+	for _, k := range append(strategy.All(), strategy.Description{Name: "rough", Default: rough}) {
 		for _, nodes := range []int{3, 5} {
 			result, err := lockstep.Explore(
 				context.Background(),

@@ -190,7 +190,7 @@ func (b *bare) rounds(open func(round int), lose func(from, to lockstep.Node) bo
 		}
 		b.flying = rest
 		for _, i := range mail {
-			if !lose(b.Ends(i)) {
+			if !lose(b.Endpoints(i)) {
 				b.Deliver(i)
 			}
 			b.take()

@@ -49,13 +49,13 @@ func TestShortestViolation(t *testing.T) {
 	tier.NotShort(t)
 	plan := bug
 	two := strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 8, Sampler: strategy.Every}
-	plan.Strategy, plan.Runs = two, int(two.Size(3).Int64())
+	plan.Strategy, plan.Runs = two, int(two.Executions(3).Int64())
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil || result.Runs != 15625 || result.First() != nil {
 		t.Fatalf("two phases: %d runs, %v, %v", result.Runs, result.First(), err)
 	}
 	three := strategy.Uniform{Period: 4, Isolations: 5, Rounds: 12, Sampler: strategy.Every}
-	plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = three, int(three.Size(3).Int64()), true, 1<<30
+	plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = three, int(three.Executions(3).Int64()), true, 1<<30
 	if result, err = lockstep.Explore(context.Background(), plan); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestCorrectProtocol(t *testing.T) {
 		Heal:      3,
 		Steps:     300,
 	}
-	for _, k := range append(strategy.All(), strategy.Kind{Name: "walk with faults", Default: faults}) {
+	for _, k := range append(strategy.All(), strategy.Description{Name: "walk with faults", Default: faults}) {
 		for _, c := range []smr.Cluster{{Nodes: 1}, {Nodes: 3}, {Nodes: 5}, {Nodes: 3, Requests: 5}} {
 			if k.Name == "uniform" && c.Nodes == 1 {
 				k.Default = strategy.Uniform{Period: 4, Isolations: 2, Rounds: 16}

@@ -39,7 +39,7 @@ func TestFirst(t *testing.T) {
 		EventCommit,
 		func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 			commits++
-			if run.Crashed().Has(e.Node) {
+			if run.EverCrashed().Has(e.Node) {
 				after++
 			}
 			return nil

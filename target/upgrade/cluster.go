@@ -65,7 +65,7 @@ const Settle = 8000
 const Usual = "walk:deliver=600,wait=120,request=80,cut=1,heal=3,crash=2,restart=10,down=1,steps=6000"
 
 // Spec has all specs of an upgrade.
-var Spec = spec.All(kv.Linearizable, kv.Revisions, Equal, Agreed, spec.With(Stay, "changes"))
+var Spec = spec.All(kv.Linearizable, kv.Revisions, Equal, Agreed, spec.OptionalUnless(Stay, "changes"))
 
 // Target is the target with a cluster in the given versions, in the order of upgrades.
 func Target(name string, releases ...Release) target.Target {

@@ -80,7 +80,7 @@ func apart(sc *Scenario, m *Machine, leads *State, boss lockstep.Node) *Scenario
 	change := Variable[uint64]("change")
 	sc.If(appended("5"), change.IsSet().Not()).
 		Named("remember the first change").
-		Then(SetValue(change, "its index", firstChange))
+		Then(CaptureValue(change, "its index", firstChange))
 	sc.If(IsEvent(raftspec.EventApply), At(boss), m.InState("apart")).Named("write").Once().
 		Then(RequestWhere("a write", isWrite, Only(boss)))
 	sc.Use(PartitionWhile(m.InState("apart", "two leaders"), Only(1, 2), Only(3, 4, 5)))

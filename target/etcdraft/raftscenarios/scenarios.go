@@ -44,7 +44,7 @@ func changes(sc *Scenario) *State {
 	m := sc.Machine()
 	watched := m.On(Since(Begin), "watched")
 	watched.On(leader().And(Count("leaders").Ge(4)), "leadership keeps moving").MarkSuccess().EndRun()
-	watched.On(m.InStateFor(Watch, "watched"), "leadership is stable").MarkDead().EndRun()
+	watched.On(m.InStateFor(Watch, "watched"), "leadership is stable").MarkOptional().EndRun()
 	sc.If(leader(), m.InState("watched")).
 		Named("count an election").
 		Then(Count("leaders").Incr(), Count("stale").Reset())
@@ -69,12 +69,12 @@ func LivenessNoCQ(bool) *Scenario {
 	newer := func(m etcdraft.Message, newest uint64) bool { return m.Term > newest }
 	stale := IsSend().And(Type("MsgHeartbeat"), BodyWith(newest, "older than another leader",
 		func(m etcdraft.Message, newest uint64) bool { return m.Term < newest }))
-	changes(sc).On(stale.And(Count("stale").Ge(200)), "leads without a quorum").MarkSuccess().MarkDead().EndRun()
+	changes(sc).On(stale.And(Count("stale").Ge(200)), "leads without a quorum").MarkSuccess().MarkOptional().EndRun()
 	sc.If(IsSend(), Type("MsgApp"), newest.IsSet().Not().Or(BodyWith(newest, "newer", newer))).
 		Named("remember the newest leader").
-		Aside().
-		Then(SetBody(newest, "its term", func(m etcdraft.Message) uint64 { return m.Term }), Continue())
-	sc.If(stale).Named("count heartbeats of an older leader").Aside().Then(Count("stale").Incr(), Continue())
+		Auxiliary().
+		Then(CaptureBody(newest, "its term", func(m etcdraft.Message) uint64 { return m.Term }), Continue())
+	sc.If(stale).Named("count heartbeats of an older leader").Auxiliary().Then(Count("stale").Incr(), Continue())
 	return sc.Use(
 		BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}))
 }
@@ -95,7 +95,7 @@ func NoLiveness(ours bool) *Scenario {
 	sc := New("NoLiveness").Faults(lossy)
 	m := sc.Machine()
 	cut := m.On(leader().And(At(4)), "cut off")
-	cut.On(IsEvent(raftspec.EventCommit), "a write commits").MarkDead().EndRun()
+	cut.On(IsEvent(raftspec.EventCommit), "a write commits").MarkOptional().EndRun()
 	cut.On(m.InStateFor(Timeout, "cut off"), "no write commits").MarkSuccess().EndRun()
 	sc.Use(IsolateWhile(Only(5), All()))
 	sc.If(m.InState("cut off"), Any(Link(4, 1), Link(4, 3))).Named("4 reaches only 2").Then(Drop())
@@ -127,7 +127,7 @@ func DropHeartbeat(bool) *Scenario {
 func DropVotes(ours bool) *Scenario {
 	sc := New("DropVotes").Faults(lossy)
 	m := sc.Machine()
-	m.On(IsReceive().And(Type("MsgVote"), From(4)), "4 is heard").MarkDead().EndRun()
+	m.On(IsReceive().And(Type("MsgVote"), From(4)), "4 is heard").MarkOptional().EndRun()
 	m.On(IsSend().And(Type("MsgApp"), To(4)), "4 follows").MarkSuccess().EndRun()
 	if ours {
 		others := Only(4).Others()
@@ -159,7 +159,7 @@ func DropAppend(bool) *Scenario {
 		And(receiver.Is("to the same node", func(m *Moment, n lockstep.Node) bool { return m.Message.To == n }))
 	sc.Machine().On(IsSend().And(Type("MsgApp"), again), "sent again").MarkSuccess().EndRun()
 	sc.If(Type("MsgApp")).Named("lose the first").Once().Then(
-		SetBody(index, "its index", func(m etcdraft.Message) uint64 { return m.Index }),
+		CaptureBody(index, "its index", func(m etcdraft.Message) uint64 { return m.Index }),
 		receiver.Set("its receiver", func(m *Moment) lockstep.Node { return m.Message.To }), Drop())
 	return sc
 }
@@ -212,7 +212,7 @@ func ManyReVote(ours bool) *Scenario {
 func MultiReVote(ours bool) *Scenario {
 	sc := New("MultiReVote").Faults(lossy)
 	m := sc.Machine()
-	m.On(IsReceive().And(Type("MsgVoteResp", "MsgAppResp"), From(4)), "4 is heard").MarkDead().EndRun()
+	m.On(IsReceive().And(Type("MsgVoteResp", "MsgAppResp"), From(4)), "4 is heard").MarkOptional().EndRun()
 	m.On(IsSend().And(Type("MsgAppResp"), From(4)), "acknowledged").
 		On(IsSend().And(Type("MsgHeartbeat"), To(4)), "heartbeat").MarkSuccess().EndRun()
 	m.At("acknowledged").On(IsReceive().And(Type("MsgVoteResp", "MsgAppResp"), From(4)), "4 is heard")

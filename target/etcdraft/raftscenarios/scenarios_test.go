@@ -92,7 +92,7 @@ func TestControls(t *testing.T) {
 	for _, v := range versions.All {
 		for _, c := range cases {
 			plan := c.Plan(v, raftscenarios.Strategy, runs, 20261)
-			plan.Scenario = c.Build(true).Control()
+			plan.Scenario = c.Build(true).ControlGroup()
 			if n := c.Successes(enginetest.Explore(t, plan)); n > 0 {
 				t.Errorf("%s %s: %d of %d runs succeed without a fault", v.Name, c.Name, n, runs)
 			}
@@ -167,7 +167,7 @@ func TestDeadStates(t *testing.T) {
 		if n := reached(enginetest.Explore(t, plan), "4 is heard"); n > 0 {
 			t.Errorf("%s: 4 is heard in %d runs", c.Name, n)
 		}
-		plan.Scenario = c.Build(true).Control()
+		plan.Scenario = c.Build(true).ControlGroup()
 		if n := reached(enginetest.Explore(t, plan), "4 is heard"); n == 0 {
 			t.Errorf("%s: 4 is never heard without the filters", c.Name)
 		}

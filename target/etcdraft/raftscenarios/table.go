@@ -68,7 +68,7 @@ func (c Case) Measure(ctx context.Context, v Version, s lockstep.Strategy, runs 
 	for _, other := range []struct {
 		scenario *scenario.Scenario
 		to       *int
-	}{{c.Build(false), &r.Plain}, {c.Build(true).Control(), &r.Control}} {
+	}{{c.Build(false), &r.Plain}, {c.Build(true).ControlGroup(), &r.Control}} {
 		plan := c.Plan(v, s, runs, seed)
 		plan.Scenario = other.scenario
 		if result, err = r.explore(ctx, plan); err != nil {
@@ -91,7 +91,7 @@ func (r *Row) explore(ctx context.Context, plan lockstep.Plan) (*lockstep.Result
 	for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
 		r.Reasons[reason] += result.Reasons[reason]
 	}
-	for _, p := range result.NotRepeated() {
+	for _, p := range result.RepetitionProblems() {
 		r.NotRepeated = append(r.NotRepeated, p.Text)
 	}
 	if f := result.First(); f != nil && !r.Violation {

@@ -83,14 +83,14 @@ func watch(sc *Scenario, round int32) {
 	sc.If(Value(tendermint.EventStep, fmt.Sprintf("round %d", round),
 		func(s *tendermint.Step) bool { return s.Height > 1 || s.Round >= round })).
 		Named(fmt.Sprintf("count the validators in round %d", round)).
-		Aside().
+		Auxiliary().
 		Then(reached(round).Incr(), Continue())
 }
 
 // remember records the first proposal.
 func remember(sc *Scenario) {
-	sc.If(IsSend(), Type(tendermint.Proposal), inRound(0)).Named("remember the first block").Aside().Once().
-		Then(SetBody(zero, "what is proposed", func(m *tendermint.Message) string { return m.Block }), Continue())
+	sc.If(IsSend(), Type(tendermint.Proposal), inRound(0)).Named("remember the first block").Auxiliary().Once().
+		Then(CaptureBody(zero, "what is proposed", func(m *tendermint.Message) string { return m.Block }), Continue())
 }
 
 // isZero holds for messages that propose the first block.
@@ -133,8 +133,8 @@ func freshly(sc *Scenario) {
 	const proposals = "proposals of another block"
 	sc.If(IsSend(), Type(tendermint.Proposal), later, isZero.Not(), fresh.IsSet().Not()).
 		Named("remember another block").
-		Aside().
-		Then(SetBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }),
+		Auxiliary().
+		Then(CaptureBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }),
 			Record(proposals), Continue())
 	sc.If(signed(byzantineNode), From(byzantineNode)).
 		Named("the Byzantine node votes for the other block").
@@ -175,10 +175,10 @@ func ExpectUnlock(bool) *Scenario {
 	locked.On(ValueWith(zero, tendermint.EventPrevote, "for another block", func(v *tendermint.Vote, b string) bool {
 		return v.Height == 1 && v.Block != b && v.Block != tendermint.Nil
 	}).And(At(h)), "h is unlocked").MarkSuccess().EndRun()
-	locked.On(committed(), "decided").MarkDead().EndRun()
+	locked.On(committed(), "decided").MarkOptional().EndRun()
 	locked.On(Value(tendermint.EventStep, "the last round",
 		func(s *tendermint.Step) bool { return s.Round == UnlockRounds }).And(At(h)), "h keeps its lock").
-		MarkDead().
+		MarkOptional().
 		EndRun()
 	m.On(committed(), "decided")
 	remember(sc)
@@ -196,7 +196,7 @@ func Relocked(bool) *Scenario {
 	later1 := locked.On(reached(1).Ge(all), "round 1")
 	later1.On(precommitted(fresh, h), "h is locked again").MarkSuccess().EndRun()
 	for _, s := range []*State{m.State, locked, later1} {
-		s.On(committed(), "decided").MarkDead().EndRun()
+		s.On(committed(), "decided").MarkOptional().EndRun()
 	}
 	watch(sc, 1)
 	remember(sc)
@@ -213,7 +213,7 @@ func Relocked(bool) *Scenario {
 func LockedCommit(ours bool) *Scenario {
 	sc := New("LockedCommit").Faults(faulty)
 	m := sc.Machine()
-	m.On(committed(), "decided early").MarkDead().EndRun()
+	m.On(committed(), "decided early").MarkOptional().EndRun()
 	m.On(reached(1).Ge(2*f+1), "round 1").On(committed(), "decided").MarkSuccess().EndRun()
 	watch(sc, 1)
 	nils(sc)
@@ -256,7 +256,7 @@ func garble(n int) Action {
 func lagging(name string, round int32) (*Scenario, *Machine) {
 	sc := New(name).Faults(faulty)
 	m := sc.Machine()
-	m.On(committed(), "decided early").MarkDead().EndRun()
+	m.On(committed(), "decided early").MarkOptional().EndRun()
 	m.On(reached(round).Ge(2*f+1), "catch up").On(committed(), "decided").MarkSuccess().EndRun()
 	watch(sc, round)
 	nils(sc)
@@ -287,21 +287,21 @@ func LaggingReplica(ours bool) *Scenario { return Lagging(Rounds, ours) }
 func Lagging(rounds int32, ours bool) *Scenario {
 	sc := New("LaggingReplica").Faults(faulty)
 	m := sc.Machine()
-	m.On(committed(), "decided early").MarkDead().EndRun()
+	m.On(committed(), "decided early").MarkOptional().EndRun()
 	arrives := Value(tendermint.EventStep, fmt.Sprintf("round %d", rounds),
 		func(s *tendermint.Step) bool { return s.Height == 1 && s.Round >= rounds }).And(At(h))
 	waits := m.On(reached(rounds).Ge(2*f+1), "catch up")
 	lags := waits.On(m.InStateFor(trace.Time(AtOnce), "catch up"), "h lags")
 	lags.On(arrives, "caught up late").MarkSuccess().EndRun()
-	waits.On(arrives, "caught up at once").MarkDead().EndRun()
+	waits.On(arrives, "caught up at once").MarkOptional().EndRun()
 	for _, s := range []*State{waits, lags} {
-		s.On(committed(), "decided").MarkDead().EndRun()
+		s.On(committed(), "decided").MarkOptional().EndRun()
 	}
 	watch(sc, rounds)
 	nils(sc)
 	sc.If(signed(h), From(h), inRound(0)).Named("no votes of h in round 0").Then(Drop())
 	if ours {
-		sc.If(m.InState("catch up")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
+		sc.If(m.InState("catch up")).Named("release").Auxiliary().Once().Then(ReleaseAll("late"), Continue())
 		sc.If(m.InState(Start), votes, To(h)).Named("h hears no votes").Then(Store("late"))
 		blind(sc, m.InState(Start))
 	} else {
@@ -320,12 +320,12 @@ func ForeverLaggingReplica(ours bool) *Scenario {
 			s.Step == "prevote"
 	})).
 		Named("remember the round").
-		Aside().
-		Then(SetValue(now, "its round", func(s *tendermint.Step) int32 { return s.Round }), Continue())
+		Auxiliary().
+		Then(CaptureValue(now, "its round", func(s *tendermint.Step) int32 { return s.Round }), Continue())
 	fate := Drop()
 	if ours {
 		fate = Store("late")
-		sc.If(m.InState("catch up")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
+		sc.If(m.InState("catch up")).Named("release").Auxiliary().Once().Then(ReleaseAll("late"), Continue())
 		blind(sc, m.InState(Start))
 	}
 	sc.If(m.InState(Start), votes, To(h), BodyWith(now, "newer than two rounds ago",
@@ -346,10 +346,10 @@ func RoundSkip(bool) *Scenario {
 		On(IsReceive().And(Type(tendermint.Prevote), InSet("withheld")), "late prevote").
 		MarkSuccess().
 		EndRun()
-	m.On(committed(), "decided").MarkDead().EndRun()
+	m.On(committed(), "decided").MarkOptional().EndRun()
 	watch(sc, 2)
 	nils(sc)
-	sc.If(m.InState("round 2")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
+	sc.If(m.InState("round 2")).Named("release").Auxiliary().Once().Then(ReleaseAll("late"), Continue())
 	sc.If(m.InState(Start), Type(tendermint.Prevote), From(h), signed(h)).
 		Named("withhold").
 		Then(Record("withheld"), Store("late"))
@@ -364,9 +364,9 @@ const IdleTime = 300 * time.Millisecond
 func BlockVotes(ours bool) *Scenario {
 	sc := New("BlockVotes").Faults(faulty)
 	m := sc.Machine()
-	m.On(committed(), "decided").MarkDead().EndRun()
+	m.On(committed(), "decided").MarkOptional().EndRun()
 	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").
-		MarkDead().
+		MarkOptional().
 		EndRun()
 	m.On(Since(trace.Time(IdleTime)), "no validator moved").MarkSuccess().EndRun()
 	heard := 2 * f
@@ -384,7 +384,7 @@ func PrecommitInvariant(bool) *Scenario {
 	for n := range trace.AllNodes(all).All() {
 		seen.On(precommitted(zero, n).And(Value(tendermint.EventPrecommit, "round 0",
 			func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").
-			MarkDead().
+			MarkOptional().
 			EndRun()
 	}
 	seen.On(reached(1).Ge(all), "round 1").MarkSuccess().EndRun()
@@ -404,12 +404,12 @@ func CommitAfterRoundSkip(bool) *Scenario {
 		func(c *tendermint.Commit, b string) bool { return c.Height == 1 && c.Block == b }), "decided").
 		MarkSuccess().
 		EndRun()
-	one.On(committed(), "another is decided").MarkDead().EndRun()
-	m.On(committed(), "decided early").MarkDead().EndRun()
+	one.On(committed(), "another is decided").MarkOptional().EndRun()
+	m.On(committed(), "decided early").MarkOptional().EndRun()
 	watch(sc, 1)
 	remember(sc)
 	nils(sc)
-	sc.If(m.InState("round 1")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
+	sc.If(m.InState("round 1")).Named("release").Auxiliary().Once().Then(ReleaseAll("late"), Continue())
 	sc.If(m.InState(Start), signed(h), From(h), inRound(0)).Named("withhold").Then(Store("late"))
 	return sc
 }
@@ -427,11 +427,11 @@ func DifferentDecisions(ours bool) *Scenario {
 	attack := old.On(reached(2).Ge(2*f+1), "3 hears all")
 	attack.On(committed(), "decided").MarkSuccess().EndRun()
 	for _, s := range []*State{m.State, old} {
-		s.On(committed(), "decided early").MarkDead().EndRun()
+		s.On(committed(), "decided early").MarkOptional().EndRun()
 	}
 	watch(sc, 2)
 	remember(sc)
-	sc.If(m.InState("3 hears all")).Named("release").Aside().Once().Then(ReleaseAll("old"), Continue())
+	sc.If(m.InState("3 hears all")).Named("release").Auxiliary().Once().Then(ReleaseAll("old"), Continue())
 	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, byzantineNode, 4)).
 		Named("withhold").
 		Then(Store("old"))
@@ -468,7 +468,7 @@ func NilPrevotes(bool) *Scenario {
 	sc.If(IsReceive(), Type(tendermint.Prevote), ToGroup(p), inRound(0),
 		about("for nil", func(m *tendermint.Message) bool { return m.Block == tendermint.Nil })).
 		Named("count").
-		Aside().
+		Auxiliary().
 		Then(heard.Incr())
 	return sc
 }
@@ -489,7 +489,7 @@ func ProposalNilPrevote(ours bool) *Scenario {
 		return v.Round == 0 &&
 			v.Block != tendermint.Nil
 	}), "prevoted a block").
-		MarkDead().
+		MarkOptional().
 		EndRun()
 	sc.If(Type(tendermint.Proposal), To(blind), inRound(0)).Named("it sees no proposal").Then(Drop())
 	if ours {
@@ -505,7 +505,7 @@ func NotNilDecide(bool) *Scenario {
 	m.On(Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }),
 		Fail)
 	m.On(reached(2).Ge(all), "round 2").MarkSuccess().EndRun()
-	m.On(committed(), "decided").MarkDead().EndRun()
+	m.On(committed(), "decided").MarkOptional().EndRun()
 	watch(sc, 2)
 	nils(sc)
 	sc.If(signed(h), From(h)).Named("no validator hears h").Then(Drop())
@@ -519,8 +519,8 @@ func harmless(name string, forged Condition) *Scenario {
 	heard := Count("receivers of a forged message").Distinct(ByReceiver)
 	m := sc.Machine()
 	m.On(heard.Ge(2*f+1), "all heard the Byzantine node").On(committed(), "decided").MarkSuccess().EndRun()
-	m.On(committed(), "decided early").MarkDead().EndRun()
-	sc.If(IsReceive(), From(byzantineNode), To(h, 3, 4), forged).Named("count the receivers").Aside().
+	m.On(committed(), "decided early").MarkOptional().EndRun()
+	sc.If(IsReceive(), From(byzantineNode), To(h, 3, 4), forged).Named("count the receivers").Auxiliary().
 		Then(heard.Incr(), Continue())
 	return sc
 }
