@@ -162,9 +162,6 @@ type Deployment[M any] struct {
 	events  []lockstep.Event
 }
 
-// Node returns the program of the node with the given number, for code that deploys the cluster itself.
-func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].node }
-
 // Reset starts all nodes of a new run.
 func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.out = out
