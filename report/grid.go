@@ -89,6 +89,7 @@ type column struct {
 	cells [][]string // by node-1
 	foot  [3][]string
 	idle  int // number of collapsed rounds
+	first int // the number of the first one
 	phase int
 	fail  bool
 }
@@ -107,6 +108,7 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 	if t.Header.Shrunk == "" {
 		columns = collapse(columns)
 	}
+	joined := slices.ContainsFunc(columns, func(c column) bool { return c.idle > 1 })
 	names := make([]string, t.Header.Nodes)
 	label := len(footNames[footDelivered])
 	for i := range names {
@@ -122,6 +124,9 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 		drawBlock(b, columns[:k], names, label, o)
 		b.WriteByte('\n')
 		columns = columns[k:]
+	}
+	if joined {
+		b.WriteString("idle: nothing arrived, was lost or changed in these rounds\n\n")
 	}
 	drawSettling(b, t)
 	drawPast(b, t, o)
@@ -156,7 +161,7 @@ func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
 		first = last
 	}
 	if len(parts) > 0 {
-		text := fmt.Sprintf("* is what the finding is about; it depends on steps in %s %s",
+		text := fmt.Sprintf("* is what the finding is about, ^ are other events; the finding depends on steps in %s %s",
 			words.Plural(count, "round"), strings.Join(parts, ", "))
 		b.WriteString(strings.Join(plain.Wrap(text, o.width(), 2, maxLines), "\n") + "\n\n")
 	}
@@ -177,7 +182,7 @@ func roundColumns(t *trace.Trace, o Options) []column {
 	stars := about(t)
 	for i, r := range t.Rounds {
 		c := &columns[i]
-		c.head = []string{fmt.Sprintf("%d %s", r.Number, plain.Clean(r.Name))}
+		c.first, c.head = r.Number, []string{fmt.Sprintf("%d %s", r.Number, plain.Clean(r.Name))}
 		c.phase = r.Phase
 		c.cells = make([][]string, t.Header.Nodes)
 		for n := range c.cells {
@@ -378,7 +383,7 @@ func collapse(columns []column) []column {
 			c.idle = 1
 			if k := len(out) - 1; k >= 0 && out[k].idle > 0 && out[k].phase == c.phase {
 				out[k].idle++
-				out[k].head = []string{fmt.Sprintf("%d idle", out[k].idle)}
+				out[k].head = []string{fmt.Sprintf("%d-%d idle", out[k].first, out[k].first+out[k].idle-1)}
 				continue
 			}
 		}
