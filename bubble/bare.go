@@ -71,7 +71,7 @@ func (b *Bare) GiveRequest(n lockstep.Node) bool {
 	return true
 }
 
-// Wait lets virtual time pass until a node sends or emits something, at most for the time given.
+// Wait lets virtual time pass until something happens, such as a message or an event, at most for the time given.
 func (b *Bare) Wait(most time.Duration) {
 	b.d.wait(most)
 	b.settle()

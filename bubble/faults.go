@@ -49,7 +49,7 @@ func (f *Faults) check() error {
 // The events that faults report.
 const (
 	Paused   = "paused" // a node is paused; the value is the duration
-	Thawed   = "thawed" // it continues
+	Thawed   = "thawed" // a paused node continues
 	ClockSet = "clock"  // the clock of a node was set; the value is a [ClockError]
 
 	Reconfigured = "reconfigured" // a node starts with another configuration; the value is its name or number

@@ -128,8 +128,8 @@ func (w *World) crash(n *Node) {
 	w.mutex.Unlock()
 }
 
-// Offer adds a client's request. It waits until the engine gives it to one of the nodes p.To, in a Request step: the
-// function of Node.OnRequest gets it.
+// Offer adds a client's request. The request waits until the engine gives it to one of the nodes p.To, in a Request
+// step. The function passed to Node.OnRequest gets it.
 func (w *World) Offer(p trace.Pending) {
 	w.mutex.Lock()
 	w.offers = append(w.offers, p)

@@ -22,13 +22,14 @@ const EventLog = "log"
 var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 
 // Deployment holds the running servers of a [System], one for each node, with the links between them and the calls of
-// their clients. The functions of a [Driver] use it.
+// their clients. The functions of a [Driver] use it. They need not call Begin, Resume, Do and Close: the System does.
 //
 // A node is due when the engine regards it as up and its server has not been started yet: at the beginning of a run,
 // and after a Restart step. StartDue and StartAndAwait start the servers of due nodes. A System does that before
 // Driver.Begin and at the beginning of each Wait step.
 type Deployment struct {
 	*Supervisor
+	// Network has the links between the servers.
 	Network *Network
 	// StartTimeout is the timeout for servers to start and to become ready.
 	StartTimeout time.Duration
@@ -322,7 +323,7 @@ func (c *Deployment) Close() error {
 // EventTime is the type of the event that reports where the time of a run went. Its value is a [Spent].
 const EventTime = "time"
 
-// Event returns the event that reports the time spent, for the end of a run.
+// Event returns the event that reports the time spent. A driver emits it at the end of a run.
 func (s Spent) Event() lockstep.Event {
 	return lockstep.Event{Type: EventTime, Text: s.String(), Value: s}
 }

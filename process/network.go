@@ -69,7 +69,7 @@ type gate struct {
 const following = 10 * time.Millisecond
 
 // NewNetwork creates the network of the given number of nodes, without links or cuts. The function owner returns the
-// node that a process belongs to, or 0. It may be nil if no link has the sender 0 (see Link).
+// node that a process belongs to, or 0. It may be nil if no call of [Network.Link] has from 0.
 func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node) *Network {
 	n := &Network{
 		breakage: breakage,

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Packet is a message in its form on a connection.
+// Packet describes a message that a [Decoder] found on a connection.
 type Packet struct {
 	// Type is the type of the engine's message. A packet without a type, such as a heartbeat, passes without a decision
 	// of the engine.

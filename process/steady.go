@@ -27,8 +27,8 @@ func (c *Deployment) StartAndAwait(ctx context.Context, nodes lockstep.Nodes,
 	})
 }
 
-// KindsSinceReady returns the kinds of the steps that Do performed since StartAndAwait last succeeded. A driver uses it
-// to decide whether servers must become ready again before time passes.
+// KindsSinceReady returns the kinds of the steps that Do performed in this run since StartAndAwait last succeeded. A
+// driver uses it to decide whether servers must become ready again before time passes.
 func (c *Deployment) KindsSinceReady() trace.Kinds { return c.did }
 
 // asking is the timeout of one readiness check.

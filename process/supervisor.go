@@ -94,7 +94,7 @@ func (s *Supervisor) Server(name string) (*Server, error) {
 	return v, nil
 }
 
-// Check reports a server that ended on its own, or that takes too much memory.
+// Check returns an error if a server ended on its own, or takes too much memory.
 func (s *Supervisor) Check() error {
 	for _, v := range s.servers {
 		if err := v.check(); err != nil {

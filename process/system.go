@@ -28,7 +28,8 @@ type System struct {
 	// Reuse keeps servers and their data from one run to the next, which saves their startup. Each run must then use
 	// separate data. Otherwise each run starts all servers with empty directories.
 	Reuse bool
-	// Messages declares that links have decoders, and that the engine delivers and drops their packets one by one.
+	// Messages declares that New gives links decoders by Link.Decode, and that the engine delivers and drops their
+	// packets one by one.
 	Messages bool
 	// Datagrams is for protocols whose packets make sense on any connection and more than once. It needs the field
 	// Messages, and New must call SetDetached on every link. The engine then delivers each message at any time and any
@@ -175,8 +176,8 @@ func (s System) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deploym
 	return d, nil
 }
 
-// Once starts the servers without an engine, calls the function when all are ready, and ends them. It is for examples
-// and for tests of a driver.
+// Once starts the servers without an engine, calls the function when all are ready, and ends them. It is for
+// preparations and for tests of a driver.
 func (s System) Once(ctx context.Context, do func(*Deployment) error) error {
 	var env lockstep.Env
 	dir, err := env.Dir()
