@@ -324,8 +324,8 @@ func (s *shrinkCmd) Run(e *Env) error {
 			interrupted, out)
 		return nil
 	}
-	fmt.Fprintf(e.Out, "shrunk from %s\nto          %s, in %d attempts%s\ntrace %s\n", small.Was, small.Is,
-		small.Attempts, interrupted, out)
+	fmt.Fprintf(e.Out, "from %s\nto   %s, in %d attempts%s\ntrace %s\n", small.Was, small.Is, small.Attempts,
+		interrupted, out)
 	return nil
 }
 

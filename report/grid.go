@@ -109,6 +109,7 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 		columns = collapse(columns)
 	}
 	joined := slices.ContainsFunc(columns, func(c column) bool { return c.idle > 1 })
+	others := slices.ContainsFunc(columns, column.otherEvents)
 	names := make([]string, t.Header.Nodes)
 	label := len(footNames[footDelivered])
 	for i := range names {
@@ -129,11 +130,12 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 		b.WriteString("idle: nothing arrived, was lost or changed in these rounds\n\n")
 	}
 	drawSettling(b, t)
-	drawPast(b, t, o)
+	drawPast(b, t, o, others)
 }
 
-// drawPast prints the rounds with the causal past of the finding.
-func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
+// drawPast prints the rounds with the causal past of the finding, and explains the sign of other events if there are
+// any.
+func drawPast(b *strings.Builder, t *trace.Trace, o Options, others bool) {
 	stars := about(t)
 	if len(stars) == 0 {
 		return
@@ -161,8 +163,11 @@ func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
 		first = last
 	}
 	if len(parts) > 0 {
-		text := fmt.Sprintf("* is what the finding is about, ^ are other events; the finding depends on steps in %s %s",
-			words.Plural(count, "round"), strings.Join(parts, ", "))
+		text := fmt.Sprintf("* is the finding, which depends on steps in %s %s", words.Plural(count, "round"),
+			strings.Join(parts, ", "))
+		if others {
+			text += "; " + otherSign + "is another event"
+		}
 		b.WriteString(strings.Join(plain.Wrap(text, o.width(), 2, maxLines), "\n") + "\n\n")
 	}
 }
@@ -196,7 +201,7 @@ func roundColumns(t *trace.Trace, o Options) []column {
 	arrows := map[trace.ID]trace.Sent{}
 	for i := range t.Records {
 		rec := &t.Records[i]
-		sign := "^ "
+		sign := otherSign
 		if contains(stars, i) {
 			sign = "* "
 		}
@@ -361,6 +366,15 @@ func changes(was, is string) []string {
 		}
 	}
 	return changed
+}
+
+// otherSign marks an event that is not the finding's.
+const otherSign = "^ "
+
+// otherEvents reports whether the column has an event that is not the finding's.
+func (c column) otherEvents() bool {
+	return slices.ContainsFunc(slices.Concat(c.cells...),
+		func(line string) bool { return strings.HasPrefix(line, otherSign) })
 }
 
 // idleRound reports whether nothing but isolation happened in the column.
