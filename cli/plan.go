@@ -129,9 +129,9 @@ func curveChart(p cover.Params, a cover.Answer) (chart.Chart, error) {
 		name  string
 		value func(cover.CurvePoint) float64
 	}{
-		{"exactly", func(p cover.CurvePoint) float64 { return p.True }},
-		{"at least: union bound", func(p cover.CurvePoint) float64 { return p.Probability }},
-		{"at least: the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
+		{"exact", func(p cover.CurvePoint) float64 { return p.True }},
+		{"at least, by the union bound", func(p cover.CurvePoint) float64 { return p.Probability }},
+		{"at least, by the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
 	} {
 		line := chart.Line{Name: l.name}
 		known := false

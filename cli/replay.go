@@ -332,9 +332,9 @@ func (s *shrinkCmd) Run(e *Env) error {
 // howFar describes how far a run was shrunk, after the word "shrunk".
 func howFar(s *shrink.Shrunk) string {
 	if s.Was == s.Is {
-		return fmt.Sprintf("not at all: no run smaller than %s was found in %d attempts", s.Is, s.Attempts)
+		return fmt.Sprintf("not at all: no run smaller than %s was found", s.Is)
 	}
-	return fmt.Sprintf("from %s to %s in %d attempts", s.Was, s.Is, s.Attempts)
+	return fmt.Sprintf("from %s to %s", s.Was, s.Is)
 }
 
 type explainCmd struct {

@@ -377,7 +377,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum 
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
-		sum.Shrunk = howFar(k.Shrunk)
+		sum.Shrunk = fmt.Sprintf("%s in %d attempts", howFar(k.Shrunk), k.Shrunk.Attempts)
 		if small := k.Trace.Outcome.Finding; small != nil {
 			sum.ShrunkText = small.Text
 		}
