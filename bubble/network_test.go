@@ -59,7 +59,7 @@ func TestNoMessagesOnSockets(t *testing.T) {
 		"Send":          func(n *bubble.Node) { n.Send(1, "Word", trace.Tag{}, "hello") },
 		"Receive":       func(n *bubble.Node) { n.Receive(func(lockstep.Node, any) {}) },
 		"ReceiveAtOnce": func(n *bubble.Node) { n.ReceiveAtOnce(func(lockstep.Node, any) {}) },
-		"Lost":          func(n *bubble.Node) { n.OnLost(func(lockstep.Node, any) {}) },
+		"OnLost":        func(n *bubble.Node) { n.OnLost(func(lockstep.Node, any) {}) },
 	} {
 		for want, network := range map[bool]bubble.Network{true: bubble.Sockets{}, false: bubble.Messages{}} {
 			cluster := bubble.Cluster{
