@@ -115,7 +115,7 @@ func Example_grid() {
 	// lost    |                 |         | 1>2 Propose   | 1>2 Promise
 	//         |                 |         |               | 3>2 Promise
 	//
-	// * is what the finding is about; it depends on steps in rounds 1-4
+	// * is the finding, which depends on steps in rounds 1-4
 	//
 	// FAIL prefix at step 36: node 1 outputs c, but node 1 had output a
 }

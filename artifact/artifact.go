@@ -76,8 +76,9 @@ type Kept struct {
 	// rerun differed: the run depends on earlier activity of the process, and is flaky.
 	Fresh   string
 	Differs bool
-	// File and Page are the paths of the trace and the page; empty if they could not be stored.
-	File, Page string
+	// File and Page are the paths of the trace and the page; empty if they could not be stored. FoundFile is the path of
+	// the original run; empty if the run was not shrunk.
+	File, Page, FoundFile string
 	// Pictures are the paths of the spec's pictures, such as the history of operations.
 	Pictures []string
 }
@@ -194,7 +195,9 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	if k.Shrunk != nil {
 		views.Shrunk = k.Trace
 		if o.Found {
-			failed = Trace(o.Write, base+".found.trace", found)
+			if failed = Trace(o.Write, base+".found.trace", found); failed == nil {
+				k.FoundFile = base + ".found.trace"
+			}
 		}
 	}
 	if len(k.Trace.Rounds) == 0 {

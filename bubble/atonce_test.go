@@ -96,7 +96,7 @@ func TestAtOncePanics(t *testing.T) {
 		"look":    func(n *bubble.Node) { n.OnQuiescent(func() bool { panic("in the look") }) },
 	} {
 		c := bubble.Cluster{Name: "panics", Nodes: 2, Start: func(n *bubble.Node) error {
-			n.RequestAtOnce(func(int32, string) { panic("in the request") })
+			n.OnRequestAtOnce(func(int32, string) { panic("in the request") })
 			if handle != nil {
 				n.ReceiveAtOnce(func(lockstep.Node, any) { handle(n) })
 				n.Send(n.Others()[0], "Word", trace.Tag{}, "")

@@ -8,15 +8,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bare runs a [Cluster] without the engine: the caller delivers the messages that nodes send. Benchmarks use it as the
-// baseline of the engine's cost. This package warms processes up with it.
+// Bare runs a [Cluster] without the engine: the caller delivers the messages that nodes send. Benchmarks compare the
+// engine with it. This package warms processes up with it.
 type Bare struct {
 	d    *deployment
 	mail []sending
 	asks []trace.Pending
 }
 
-// NewBare makes a bare cluster; Run starts it.
+// NewBare makes a cluster without an engine. Its nodes start with Run.
 func NewBare(c Cluster, env *lockstep.Env) (*Bare, error) {
 	d, err := c.Deploy(context.Background(), env)
 	if err != nil {
@@ -25,7 +25,7 @@ func NewBare(c Cluster, env *lockstep.Env) (*Bare, error) {
 	return &Bare{d: d.(*deployment)}, nil
 }
 
-// Run starts the nodes, calls f, and stops them. It returns what they left behind.
+// Run starts the nodes, calls f, and stops the nodes. The finding names goroutines that they left behind.
 func (b *Bare) Run(seed uint64, f func()) (*lockstep.Finding, error) {
 	return b.d.enclose(func() {
 		b.mail, b.asks = b.mail[:0], b.asks[:0]
@@ -43,7 +43,7 @@ func (b *Bare) Close() error { return b.d.Close() }
 // Sent is the number of messages sent so far. They are numbered from 0.
 func (b *Bare) Sent() int { return len(b.mail) }
 
-// Deliver hands a message to its receiver.
+// Deliver delivers the message with the number i, see Sent.
 func (b *Bare) Deliver(i int) {
 	m := &b.mail[i]
 	if c, ok := m.body.(*chunk); ok {
@@ -57,8 +57,8 @@ func (b *Bare) Deliver(i int) {
 	b.settle()
 }
 
-// Ask gives the oldest waiting request to a node, and reports whether there was one.
-func (b *Bare) Ask(n lockstep.Node) bool {
+// GiveRequest gives the oldest waiting request to a node, and reports whether there was one.
+func (b *Bare) GiveRequest(n lockstep.Node) bool {
 	if len(b.asks) == 0 {
 		return false
 	}
@@ -71,7 +71,7 @@ func (b *Bare) Ask(n lockstep.Node) bool {
 	return true
 }
 
-// Wait lets time pass until something happens, at most for the time given.
+// Wait lets virtual time pass until something happens, such as a message or an event, at most for the time given.
 func (b *Bare) Wait(most time.Duration) {
 	b.d.wait(most)
 	b.settle()
@@ -112,7 +112,7 @@ func (d *deployment) warm() {
 			case delivered < b.Sent():
 				delivered++
 				b.Deliver(delivered - 1)
-			case i%4 == 0 && b.Ask(lockstep.Node(1+i/4%d.Nodes)):
+			case i%4 == 0 && b.GiveRequest(lockstep.Node(1+i/4%d.Nodes)):
 			default:
 				b.Wait(d.Pace)
 			}

@@ -109,7 +109,7 @@ func TestRepetition(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The Go runtime decides the order of goroutines, which has no effect here.
-	if r.Of != 50 || r.Same < 45 || bubble.Exact && r.Same < 50 {
+	if r.Of != 50 || r.Same < 45 || bubble.Overlay && r.Same < 50 {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d", r.Same, r.Of, r.First)
 	}
 	die := 0
@@ -345,7 +345,7 @@ func TestHung(t *testing.T) {
 					Workers:   1,
 				},
 			)
-			if bubble.Exact && name == "lock" { // with the overlay a goroutine may hold a lock while time passes
+			if bubble.Overlay && name == "lock" { // with the overlay a goroutine may hold a lock while time passes
 				if result.Verdict() != trace.Pass {
 					t.Errorf("%v %v", result.Verdicts, result.Reasons)
 				}
@@ -374,12 +374,12 @@ func counting(n *bubble.Node) error {
 	var found counter
 	disk.Read(func(c *counter) { found = *c })
 	n.Emit("found", found)
-	n.State(func() string {
+	n.SetState(func() string {
 		var is counter
 		disk.Read(func(c *counter) { is = *c })
 		return fmt.Sprint(is)
 	})
-	n.Request(func(int32, string) {
+	n.OnRequest(func(int32, string) {
 		disk.Write(func(c *counter) { c.first++ })
 		disk.Write(func(c *counter) { c.second++ })
 		n.Emit("counted", nil)

@@ -345,7 +345,7 @@ func TestVirtual(t *testing.T) {
 // Syncs fail and disks are full with the configured probability, and never in the settling stage.
 func TestErrors(t *testing.T) {
 	counts := map[string]int{}
-	alone(t, bubble.Files{Errors: 0.3, Full: 0.2}, func(n *bubble.Node) error {
+	alone(t, bubble.Files{SyncErrors: 0.3, FullDisk: 0.2}, func(n *bubble.Node) error {
 		dir, err := n.Dir()
 		if err != nil {
 			return err

@@ -8,12 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Source is a random source for the draws of a node or of the run: as [lockstep.Source], but for any number of
-// goroutines. A draw belongs to the step in which it is made and is recorded with it. So leaving out a step changes no
-// draw of another step. Shrinking lowers draws: 0 should be the mildest. A Source is also a source of math/rand/v2 as
-// well.
+// Source is a random source for a node or for the run. It is like [lockstep.Source], but any number of goroutines may
+// use it. The trace records each draw with the step in which it is made. So leaving out a step changes no draw of
+// another step. Shrinking tries lower numbers: a program should let 0 mean the mildest outcome. A Source implements
+// [rand.Source] of math/rand/v2.
 //
-// Draws after the end of the run, by goroutines that are ending or were given up, are not recorded.
+// Goroutines may outlive the run, because they are still ending or because the watchdog gave the run up. The trace does
+// not record their draws.
 type Source struct {
 	lot    *lot
 	stream uint64

@@ -75,7 +75,7 @@ func stepEvents(t *trace.Trace) []string {
 func writers(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })
-	n.Request(func(_ int32, text string) {
+	n.OnRequest(func(_ int32, text string) {
 		for range text {
 			n.Go(func() {
 				disk.Write(func(c *int) { *c++ })
@@ -151,7 +151,7 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 func dice(n *bubble.Node) error {
 	of := n.World().Source(uint64(100 + n.Self()))
 	n.Emit("start", n.Source().IntN(1_000_000))
-	n.Request(func(id int32, _ string) {
+	n.OnRequest(func(id int32, _ string) {
 		n.Emit("request", fmt.Sprint(id, n.Rand().Uint64(), n.Source().IntN(1_000_000), of.IntN(1_000_000)))
 	})
 	return nil
@@ -210,7 +210,7 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 func ackBeforeWrite(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })
-	n.Request(func(int32, string) {
+	n.OnRequest(func(int32, string) {
 		n.Emit("kept", nil)
 		disk.Write(func(c *int) { *c++ })
 	})
@@ -222,12 +222,12 @@ func TestWeakestLossOfWrites(t *testing.T) {
 	checker := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
 	plan := lockstep.Plan{
 		System: bubble.Cluster{
-			Name:     "ack-before-write",
-			Nodes:    3,
-			Start:    ackBeforeWrite,
-			Exact:    true,
-			Requests: slices.Repeat([]string{"keep"}, 8),
-			Disk:     bubble.DiskModel{Slow: 0.5, Longest: time.Second},
+			Name:          "ack-before-write",
+			Nodes:         3,
+			Start:         ackBeforeWrite,
+			Deterministic: true,
+			Requests:      slices.Repeat([]string{"keep"}, 8),
+			Disk:          bubble.DiskModel{Slow: 0.5, Longest: time.Second},
 		},
 		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60},
 		Spec:     checker,
@@ -235,7 +235,7 @@ func TestWeakestLossOfWrites(t *testing.T) {
 		Seed:     1,
 	}
 	small := shrunk(t, plan)
-	lost := texts(small.Trace, bubble.LostWrites)
+	lost := texts(small.Trace, bubble.DiskWritesLost)
 	if !slices.Equal(lost, []string{"1 of 1 under way"}) || len(small.Trace.Records) != 4 {
 		t.Errorf("%s, lost: %q", small.Is, lost)
 	}
@@ -262,7 +262,7 @@ func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 
 // loser loses some of three things: none, some by further draws, or all. It makes the further draws for all as well.
 func loser(n *bubble.Node) error {
-	n.Request(func(int32, string) {
+	n.OnRequest(func(int32, string) {
 		way, lost := n.Source().IntN(3), ""
 		for _, thing := range []string{"a", "b", "c"} {
 			if way > 0 && (n.Source().IntN(4) == 3 || way == 2) {
@@ -286,11 +286,11 @@ func TestHiddenDraws(t *testing.T) {
 	for seed := range uint64(10) {
 		plan := lockstep.Plan{
 			System: bubble.Cluster{
-				Name:     "loser",
-				Nodes:    1,
-				Start:    loser,
-				Exact:    true,
-				Requests: slices.Repeat([]string{"lose"}, 5),
+				Name:          "loser",
+				Nodes:         1,
+				Start:         loser,
+				Deterministic: true,
+				Requests:      slices.Repeat([]string{"lose"}, 5),
 			},
 			Strategy: strategy.Walk{Request: 1, Steps: 10},
 			Spec:     missed,

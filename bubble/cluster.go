@@ -27,7 +27,7 @@ const recheckEvery = 50
 type Cluster struct {
 	// Name is the target's name. Build is the version of the program where there are several.
 	Name, Build string
-	// Options are the settings that the cluster was made from, for traces.
+	// Options are the target's options from which the cluster was made. They appear in traces.
 	Options map[string]string
 	// Nodes is the number of nodes.
 	Nodes int
@@ -42,7 +42,8 @@ type Cluster struct {
 	// Network is how nodes communicate: [Messages] or [Sockets]; nil means Messages.
 	Network Network
 
-	// Freeze makes a crash freeze the goroutines of a node where they are. With nil, a crash asks them to end.
+	// Freeze makes a crash stop the goroutines of a node for good, wherever they are. With nil, a crash asks them to
+	// end.
 	Freeze *Freeze
 
 	// AllowExit reports whether a node may exit with a status, by os.Exit, log.Fatal or syscall.Exit. A target may
@@ -51,9 +52,9 @@ type Cluster struct {
 	// ("exit"). Without the overlay an exit ends the process of the test.
 	AllowExit func(node lockstep.Node, status int) bool
 
-	// AllowDiskExit reports whether a node may stop because of its disk: the exit, panic or error follows a fault of the
-	// disk. Then it is the node's crash, as with AllowExit, and otherwise a finding. What a system promises after which
-	// fault is the target's to state. Nil allows every stop.
+	// AllowDiskExit reports whether a node may stop because of its disk: the exit, panic or error follows a fault of
+	// the disk. Then it is the node's crash, as with AllowExit, and otherwise a finding. What a system promises after
+	// which fault is the target's to state. Nil allows every stop.
 	AllowDiskExit func(DiskExit) bool
 
 	// AllowLeft reports whether a goroutine may remain after all nodes were stopped. Its argument is the goroutine's
@@ -61,19 +62,21 @@ type Cluster struct {
 	// goroutines are a finding ("left-behind"). Such a finding ends the run before the other checks at its end.
 	AllowLeft func(stack string) bool
 
-	// Faults is the fault model besides crashes, Links that of the links between nodes; nil means no faults.
+	// Faults is the fault model of nodes besides crashes. The zero value has no faults.
 	Faults Faults
-	Links  *Links
-	// Settings is the number of configurations besides the usual one with which the program can restart; see
-	// [Node.Setting] and Reconfigure of Faults.
-	Settings int
-	// SettingNames are the names of the configurations in events, the usual one first; nil: their numbers.
-	SettingNames []string
-	// NextSettings lists the configurations with which a node may restart instead of its present one: the versions of a
-	// rolling upgrade depend on each other, and on those of other nodes. With nil these are all others.
-	NextSettings func(w *World, n lockstep.Node, now int) []int
-	// FaultOptions are the options of a target for all fault models. They replace what Freeze.Files, Faults, Links and
-	// Network say about the same.
+	// Links is the fault model of the links between nodes. Nil means no faults.
+	Links *Links
+	// OtherConfigurations is the number of configurations, such as versions, with which the program can restart besides
+	// the usual one. Configuration 0 is the usual one; see Node.Configuration and Faults.Reconfigure.
+	OtherConfigurations int
+	// ConfigurationNames are the names of the configurations in events, the usual one first. Nil means their numbers.
+	ConfigurationNames []string
+	// NextConfigurations returns the configurations that a restart of node n may switch to from its current one. In a
+	// rolling upgrade, for example, these depend on the versions of all nodes. Nil means all others.
+	NextConfigurations func(w *World, n lockstep.Node, current int) []int
+	// FaultOptions are the values that a user gave to a target's options for faults. An option that is not zero
+	// replaces the field of Freeze.Files or of Faults that has its name. If any option of links is not zero, the
+	// options replace Links as a whole.
 	FaultOptions FaultOptions
 
 	// Requests are the clients' requests, offered to every node from the start. A cluster with clients that react to
@@ -84,20 +87,21 @@ type Cluster struct {
 
 	// Pace is the time after which a Wait step ends if nothing happened; 0 means DefaultPace.
 	Pace time.Duration
-	// Disk says how long writes to disks take; with the zero value they take no time.
+	// Disk says how long writes to a [Disk] take. With the zero value they take no time.
 	Disk DiskModel
-	// Timeout is the timeout of a step, in real time; 0 means DefaultTimeout.
+	// Timeout is the real time after which the watchdog gives up a run whose nodes do not become idle in a step. 0
+	// means DefaultTimeout.
 	Timeout time.Duration
-	// Exact declares that runs are deterministic without the overlay, see the constant [Exact]. Then nothing in a node
-	// depends on the order in which its goroutines run, and no two nodes emit events at the same instant. Repetition
-	// can refute it.
-	Exact bool
+	// Deterministic declares that runs are deterministic even without the overlay: nothing in a node depends on the
+	// order in which its goroutines run, and no two nodes emit events at the same instant. Repetition can refute it.
+	Deterministic bool
 	// Process describes what the nodes share because they run in one process.
 	Process Process
 }
 
-// Freeze configures crashes that stop the goroutines of a node where they are, as kill -9 does, instead of asking them
-// to end. They call no OnStop functions. Freeze needs the overlay. Frozen goroutines stay in memory until the run ends.
+// Freeze configures crashes that stop the goroutines of a node wherever they are, as kill -9 does, instead of asking
+// them to end. They never continue and call no OnStop functions; a restart begins with new goroutines. Freeze needs the
+// overlay. Frozen goroutines stay in memory until the run ends.
 type Freeze struct {
 	// Grace is how long, in the time of the run, the goroutines of a crashed node continue before they freeze.
 	// Meanwhile the engine does not see them, and they have no network and no effect on files. Grace is for programs
@@ -114,7 +118,7 @@ func (f *Freeze) check() error {
 	switch {
 	case f == nil:
 		return nil
-	case !Exact:
+	case !Overlay:
 		return fmt.Errorf("a crash that freezes nodes (Freeze) %w", errOverlay)
 	case f.Grace < 0:
 		return fmt.Errorf("the Grace of Freeze is %v, which must not be negative", f.Grace)
@@ -122,8 +126,8 @@ func (f *Freeze) check() error {
 	return f.Files.check()
 }
 
-// Process declares the state and settings that nodes share because they run in one process, such as global variables
-// and the number of processors.
+// Process declares what the nodes share because they run in one operating-system process, such as global variables and
+// the number of processors.
 type Process struct {
 	// Serial declares that the program has process-wide state, such as package-level variables or the global random
 	// source. Then there is only one run at a time. It gets one processor (GOMAXPROCS is 1 while the cluster is
@@ -133,7 +137,7 @@ type Process struct {
 	// Seed is called at the beginning of a run, for programs that draw from a source that can be seeded but not
 	// replaced; nil does nothing.
 	Seed func(uint64)
-	// Warm names the runs that a process makes before its first deployment.
+	// Warm contains further runs that warm the process up before its first deployment.
 	Warm []*Warming
 	// CPUs is the number of processors that nodes see by runtime.NumCPU and runtime.GOMAXPROCS, with the overlay; 0
 	// means DefaultCPUs. With any value, goroutines of nodes run one at a time.
@@ -150,11 +154,12 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
 	messages, sockets, err := c.network()
-	if err == nil && c.Faults.Reconfigure > 0 && c.Settings < 1 {
-		err = errors.New("there is no other configuration to restart with (Settings)")
+	if err == nil && c.Faults.Reconfigure > 0 && c.OtherConfigurations < 1 {
+		err = errors.New("there is no other configuration to restart with (OtherConfigurations)")
 	}
-	if err == nil && len(c.SettingNames) > 0 && len(c.SettingNames) != c.Settings+1 {
-		err = fmt.Errorf("there are %d names of %d configurations (SettingNames)", len(c.SettingNames), c.Settings+1)
+	if err == nil && len(c.ConfigurationNames) > 0 && len(c.ConfigurationNames) != c.OtherConfigurations+1 {
+		err = fmt.Errorf("there are %d names of %d configurations (ConfigurationNames)", len(c.ConfigurationNames),
+			c.OtherConfigurations+1)
 	}
 	if err == nil {
 		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil))
@@ -177,7 +182,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		supports |= trace.KindsOf(trace.Replace)
 	}
 	repeats, recheck := lockstep.BestEffort, 0
-	if c.Exact || Exact {
+	if c.Deterministic || Overlay {
 		repeats, recheck = lockstep.Deterministic, recheckEvery
 	}
 	return lockstep.Info{
@@ -198,7 +203,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		Draws:       "random numbers",
 		Determinism: repeats,
 		Recheck:     recheck,
-		Serial:      c.Process.Serial || Exact,
+		Serial:      c.Process.Serial || Overlay,
 	}, nil
 }
 
@@ -229,7 +234,7 @@ func (c Cluster) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deploy
 			incarnations: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
 	}
 	release := wideStacks()
-	if c.Process.Serial || Exact {
+	if c.Process.Serial || Overlay {
 		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver(c.Timeout)
 		release = func() {
 			narrow()
@@ -237,7 +242,7 @@ func (c Cluster) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deploy
 			runtime.GOMAXPROCS(processors)
 		}
 	}
-	if Exact {
+	if Overlay {
 		_ = env.WarmUp(func() error { // it never fails
 			deployed().warm()
 			return nil

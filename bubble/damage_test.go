@@ -128,8 +128,8 @@ func damages(share float64) map[disk.Damage]bubble.Files {
 	return map[disk.Damage]bubble.Files{
 		disk.BitRot:      {BitRot: share},
 		disk.LostWrite:   {LostWrites: share},
-		disk.Misdirected: {Misdirected: share},
-		disk.Unreadable:  {Unreadable: share},
+		disk.Misdirected: {MisdirectedWrites: share},
+		disk.Unreadable:  {UnreadableBlocks: share},
 	}
 }
 
@@ -171,7 +171,7 @@ func tallying(n *int, event string) lockstep.Spec {
 func TestFaultyDisks(t *testing.T) {
 	for _, most := range []int{0, 1, 2, 5} {
 		every, largest := map[lockstep.Node]bool{}, 0
-		damaged := spec.OnEvent("damaged", bubble.Damaged,
+		damaged := spec.OnEvent("damaged", bubble.DataDamaged,
 			func(now *map[lockstep.Node]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 				if *now == nil {
 					*now = map[lockstep.Node]bool{}
@@ -180,7 +180,7 @@ func TestFaultyDisks(t *testing.T) {
 				largest = max(largest, len(*now))
 				return nil
 			})
-		plan := faultPlan(30, bubble.Files{BitRot: 1, Faulty: most}, vault(unprotected), damaged)
+		plan := faultPlan(30, bubble.Files{BitRot: 1, FaultyDisks: most}, vault(unprotected), damaged)
 		cluster := plan.System.(bubble.Cluster)
 		cluster.Nodes = 5
 		plan.System, plan.Strategy = cluster, strategy.Walk{Wait: 10, Crash: 2, Restart: 3, Down: 5, Steps: 300}
@@ -198,11 +198,11 @@ func TestFaultyDisks(t *testing.T) {
 // A finding that needs one kind of damage is shrunk to that kind alone, and is the same when its recorded run is
 // replayed.
 func TestWeakestDamage(t *testing.T) {
-	files := bubble.Files{BitRot: 0.7, LostWrites: 0.7, Misdirected: 0.7, Unreadable: 0.3, PowerFailures: 0.5}
+	files := bubble.Files{BitRot: 0.7, LostWrites: 0.7, MisdirectedWrites: 0.7, UnreadableBlocks: 0.3, PowerFailures: 0.5}
 	plan := faultPlan(300, files, vault(checksummed), truthful)
 	plan.Strategy = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 200}
 	small := shrunk(t, plan)
-	damage := texts(small.Trace, bubble.Damaged)
+	damage := texts(small.Trace, bubble.DataDamaged)
 	t.Log(damage)
 	if len(damage) != 1 || !strings.HasPrefix(damage[0], "lost write") && !strings.HasPrefix(damage[0], "misdirected") {
 		t.Errorf("shrunk to %s", damage)
@@ -252,7 +252,7 @@ func TestFailedSync(t *testing.T) {
 		errors       float64
 		retry, found bool
 	}{{0.2, true, true}, {0, true, false}} {
-		plan := faultPlan(150, bubble.Files{Errors: c.errors, PowerFailures: 1}, keep(c.retry), kept())
+		plan := faultPlan(150, bubble.Files{SyncErrors: c.errors, PowerFailures: 1}, keep(c.retry), kept())
 		if found := explore(t, plan).First() != nil; found != c.found {
 			t.Errorf("%+v: found %v", c, found)
 		}
@@ -260,7 +260,7 @@ func TestFailedSync(t *testing.T) {
 	// A program that stops loses data only when a power failure follows its next start, which finds the data in the
 	// page cache and syncs it in vain.
 	stopped := 0
-	plan := faultPlan(150, bubble.Files{Errors: 0.2}, keep(false), spec.All(kept(), tallying(&stopped, bubble.Exited)))
+	plan := faultPlan(150, bubble.Files{SyncErrors: 0.2}, keep(false), spec.All(kept(), tallying(&stopped, bubble.Exited)))
 	if f := explore(t, plan).First(); f != nil || stopped == 0 {
 		t.Errorf("%d programs stopped, %+v", stopped, f)
 	}
@@ -313,7 +313,7 @@ func stopping(how string) func(*bubble.Node) error {
 // The target states how a program may stop after which fault of its disk; all else is a finding of the property that it
 // has on a disk that works. Without a statement the program may stop in any way.
 func TestAllowDiskExit(t *testing.T) {
-	errorsOnly := bubble.Files{Errors: 0.05}
+	errorsOnly := bubble.Files{SyncErrors: 0.05}
 	clear := func(e bubble.DiskExit) bool { return e.Node > 0 && e.Text != "" && !e.Runtime }
 	damaged := func(e bubble.DiskExit) bool { return e.Damaged }
 	for _, c := range []struct {
@@ -387,7 +387,7 @@ func TestStartKills(t *testing.T) {
 	}{{0.5, false, true}, {0.5, true, false}, {0, false, false}} {
 		killed := 0
 		checks := spec.All(truthful, tallying(&killed, bubble.Killed))
-		result := underFaults(t, 30, bubble.Files{Kills: c.kills}, recoverer(c.careful), checks)
+		result := underFaults(t, 30, bubble.Files{StartKills: c.kills}, recoverer(c.careful), checks)
 		if found := result.First() != nil; found != c.found || (killed > 0) != (c.kills > 0) {
 			t.Errorf("%+v: found %v, %d killed", c, found, killed)
 		}
@@ -450,7 +450,7 @@ func TestCallErrors(t *testing.T) {
 // not open frees its blocks.
 func TestCapacity(t *testing.T) {
 	const blocks = 10
-	alone(t, bubble.Files{Capacity: blocks * disk.Block}, func(n *bubble.Node) error {
+	alone(t, bubble.Files{DiskBytes: blocks * disk.Block}, func(n *bubble.Node) error {
 		dir, err := n.Dir()
 		if err != nil {
 			return err
@@ -555,9 +555,9 @@ func TestReconfigure(t *testing.T) {
 	for _, share := range []float64{0, 0.5} {
 		clear(seen)
 		cluster := bubble.Cluster{
-			Name: "settings", Nodes: 3, Settings: 2, FaultOptions: bubble.FaultOptions{Reconfigure: share},
+			Name: "settings", Nodes: 3, OtherConfigurations: 2, FaultOptions: bubble.FaultOptions{Reconfigure: share},
 			Start: func(n *bubble.Node) error {
-				seen[[2]int{min(2, n.Incarnation()), n.Setting()}]++
+				seen[[2]int{min(2, n.Incarnation()), n.Configuration()}]++
 				return nil
 			},
 		}
@@ -577,17 +577,17 @@ func TestReconfigure(t *testing.T) {
 func TestNextSettings(t *testing.T) {
 	var names []any
 	cluster := bubble.Cluster{
-		Name: "settings", Nodes: 3, Settings: 2, SettingNames: []string{"a", "b", "c"},
+		Name: "settings", Nodes: 3, OtherConfigurations: 2, ConfigurationNames: []string{"a", "b", "c"},
 		FaultOptions: bubble.FaultOptions{Reconfigure: 1},
-		NextSettings: func(_ *bubble.World, n lockstep.Node, now int) []int {
+		NextConfigurations: func(_ *bubble.World, n lockstep.Node, now int) []int {
 			if n == 1 || now == 2 {
 				return nil
 			}
 			return []int{2}
 		},
 		Start: func(n *bubble.Node) error {
-			if want := 2 * min(1, n.Incarnation()-1) * min(1, int(n.Self()-1)); n.Setting() != want {
-				t.Errorf("node %d starts with %d, want %d", n.Self(), n.Setting(), want)
+			if want := 2 * min(1, n.Incarnation()-1) * min(1, int(n.Self()-1)); n.Configuration() != want {
+				t.Errorf("node %d starts with %d, want %d", n.Self(), n.Configuration(), want)
 			}
 			return nil
 		},
@@ -601,7 +601,7 @@ func TestNextSettings(t *testing.T) {
 	if len(names) < 5 || slices.ContainsFunc(names, func(name any) bool { return name != "c" }) {
 		t.Errorf("names of configurations: %v", names)
 	}
-	cluster.SettingNames = cluster.SettingNames[:2]
+	cluster.ConfigurationNames = cluster.ConfigurationNames[:2]
 	if _, err := cluster.Describe(); err == nil || !strings.Contains(err.Error(), "2 names of 3 configurations") {
 		t.Error(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Delay is a distribution of times. As text it is "5ms", "1ms..5ms", or "1ms..5ms+0.01:2s" with a tail; see
-// [Delay.UnmarshalText]. The zero value takes no time.
+// Delay is a distribution of times, such as latencies. As text it is "5ms", "1ms..5ms", or "1ms..5ms+0.01:2s" with a
+// tail; see [Delay.UnmarshalText]. The zero value is always 0.
 type Delay struct {
 	// Min and Max limit most times, which are uniform between them.
 	Min, Max time.Duration
@@ -59,8 +59,8 @@ func (d Delay) String() string {
 	return text
 }
 
-// UnmarshalText reads "5ms" (always), "1ms..5ms" (uniform) or "1ms..5ms+0.01:2s": as before, but one of a hundred is
-// longer, up to 2s.
+// UnmarshalText reads "5ms", which is always 5ms, or "1ms..5ms", which is uniform. In "1ms..5ms+0.01:2s", one of a
+// hundred times is longer, up to 2s, and the others are uniform.
 func (d *Delay) UnmarshalText(text []byte) error {
 	most, tail, has := strings.Cut(string(text), "+")
 	low, high, two := strings.Cut(most, "..")

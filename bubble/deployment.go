@@ -108,7 +108,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	for i := range d.incarnations {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
-		if !Exact { // without the overlay, the Go scheduler would otherwise decide which node emits first
+		if !Overlay { // without the overlay, the Go scheduler would otherwise decide which node emits first
 			d.quiesce()
 		}
 	}
@@ -478,7 +478,7 @@ func (d *deployment) stateText(n *Node) string {
 	if took := d.world.Now() - before; took > 0 {
 		panic(
 			fmt.Sprintf(
-				"bubble: the function given to Node.State of node %d waited for %v, for a lock perhaps that a sleeping "+
+				"bubble: the function given to Node.SetState of node %d waited for %v, for a lock perhaps that a sleeping "+
 					"goroutine holds: it must not wait",
 				n.self,
 				took,

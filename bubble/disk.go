@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// DiskModel says how long writes to disks take. While a write takes time the engine may crash the node. Then the crash
-// draws whether the write, and those that wait behind it, took place. So a crash may come between any two writes.
+// DiskModel says how long writes to a [Disk] take. While a write takes time the engine may crash the node. Then the
+// crash draws whether the write, and those that wait behind it, took place. So a crash may come between any two writes.
 type DiskModel struct {
 	// Slow is the share of writes that take time, from 0 to 1.
 	Slow float64
@@ -26,8 +26,9 @@ func (d DiskModel) check() error {
 	return nil
 }
 
-// LostWrites is the event that reports how many writes to [Disk]s a crash lost.
-const LostWrites = "lost-writes"
+// DiskWritesLost is the type of the event that reports how many writes to a [Disk] a crash lost. It concerns writes
+// that were under way; [Files] has a fault model of its own.
+const DiskWritesLost = "lost-writes"
 
 // Disk is the part of a node's state that survives crashes: a value of type D that writes change. Each write is atomic,
 // and durable when Write returns. A program that writes files uses package bubble/disk instead. A system of step
@@ -113,8 +114,9 @@ func (d *Disk[D]) Write(change func(*D)) {
 	n.finish(w, wait)
 }
 
-// WriteNow changes the value at once, however slow the disk is. It is for programs that write while they hold a lock.
-// Without the overlay, goroutines that wait for the lock would keep the bubble from becoming quiescent.
+// WriteNow changes the value durably and returns at once, even if the [DiskModel] makes writes slow: no crash loses it.
+// It is for programs that write while they hold a lock. Without the overlay, goroutines that wait for the lock would
+// keep the bubble from becoming quiescent.
 func (d *Disk[D]) WriteNow(change func(*D)) { d.Read(change) }
 
 // finish waits for a write and all before it.
@@ -166,7 +168,7 @@ func (n *Node) crash(choose func(n int) int) {
 	}
 	if lost > 0 {
 		n.world.Event(
-			lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))})
+			lockstep.Event{Node: n.self, Type: DiskWritesLost, Value: fmt.Sprintf("%d of %d under way", lost, len(open))})
 	}
 	for _, d := range n.disks { //lockstep:unordered each alone
 		d.split()

@@ -24,9 +24,9 @@
 //
 // # Quiescence and time
 //
-// After every step the deployment waits until all goroutines of the bubble are blocked. Then it reports what they sent
-// in an order that does not depend on the Go scheduler: by sender, receiver, type and tag. It reports events in the
-// order of emission.
+// After every step the deployment waits until all goroutines of the bubble are blocked: the bubble is quiescent. Then
+// it reports to the engine what they sent, in an order that does not depend on the Go scheduler: by sender, receiver,
+// tag, Messages.Rank and type. It reports events in the order of emission.
 //
 // Time passes in Wait steps only. A Wait step ends when a node sends a message or something else happens, at the latest
 // after the cluster's Pace. Idle time costs nothing.
@@ -74,7 +74,7 @@
 // that act at the same instant. So a run often repeats, but not always; [Repetition] measures how often. Built with the
 // overlay ("lockstep go"), runs are deterministic in every process; compare their [Digests].
 //
-// The trace records what nodes draw from a [Source], and the faults that befall them, with the step. So a run without
+// The trace records what nodes draw from a [Source], and the faults that strike them, with the step. So a run without
 // some step is the same in all other steps. The trace does not record draws from global sources. With the overlay these
 // draws, like all choices of the runtime, come from one stream of the run: leaving out a step changes the draws after
 // it.

@@ -20,9 +20,9 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
-// Exact reports whether the program was built with the overlay ("lockstep go"). Then runs are deterministic in every
+// Overlay reports whether the program was built with the overlay ("lockstep go"). Then runs are deterministic in every
 // process.
-const Exact = true
+const Overlay = true
 
 // Garbage is collected after so many runs, or when there is so much. A collection that the runtime triggers would
 // change the order of goroutines.
@@ -274,7 +274,7 @@ func (c *chunk) String() string {
 // slowness draws how long a read of a node takes.
 func (w *World) slowness(n lockstep.Node) time.Duration {
 	if c := w.links.source[n]; !w.Settling() && c.strikes(w.links.SlowReads) {
-		return 1 + time.Duration(c.IntN(int(w.links.SlowTime)))
+		return 1 + time.Duration(c.IntN(int(w.links.SlowReadTime)))
 	}
 	return 0
 }

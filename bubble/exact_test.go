@@ -312,7 +312,7 @@ func TestRecordedAlike(t *testing.T) {
 		many[i] = true
 	}
 	start := func(n *bubble.Node) error {
-		n.State(func() string {
+		n.SetState(func() string {
 			for i := range many {
 				return fmt.Sprint(i)
 			}
@@ -351,7 +351,7 @@ func TestRecordedAlike(t *testing.T) {
 func TestStateWaits(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		var lock sync.Mutex
-		n.State(func() string {
+		n.SetState(func() string {
 			lock.Lock()
 			defer lock.Unlock()
 			return "fine"

@@ -112,11 +112,11 @@ func ExampleWorld_CallerNode() {
 }
 
 // Every restart of a node uses the other one of its two configurations.
-func ExampleNode_Setting() {
+func ExampleNode_Configuration() {
 	seen := map[int]int{} // by incarnation, of all nodes alike
-	cluster := bubble.Cluster{Name: "configured", Nodes: 3, Settings: 1, Faults: bubble.Faults{Reconfigure: 1},
+	cluster := bubble.Cluster{Name: "configured", Nodes: 3, OtherConfigurations: 1, Faults: bubble.Faults{Reconfigure: 1},
 		Start: func(n *bubble.Node) error {
-			seen[n.Incarnation()] = n.Setting()
+			seen[n.Incarnation()] = n.Configuration()
 			return nil
 		}}
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{

@@ -49,9 +49,9 @@ func ExampleCluster() {
 }
 
 // The sender on a broken connection learns what was lost.
-func ExampleNode_Lost() {
+func ExampleNode_OnLost() {
 	senders := bubble.Cluster{Name: "senders", Nodes: 2, Start: func(n *bubble.Node) error {
-		n.Lost(func(to lockstep.Node, body any) { n.Emit("lost", fmt.Sprint(body, " to ", to)) })
+		n.OnLost(func(to lockstep.Node, body any) { n.Emit("lost", fmt.Sprint(body, " to ", to)) })
 		n.Send(n.Others()[0], "Greeting", trace.Tag{}, "hello")
 		return nil
 	}}
@@ -164,7 +164,7 @@ func ExampleNode_OnQuiescent() {
 }
 
 // A request handler that only forwards requests needs no goroutine to be woken for it.
-func ExampleNode_RequestAtOnce() {
+func ExampleNode_OnRequestAtOnce() {
 	counter := bubble.Cluster{
 		Name:     "counter",
 		Nodes:    1,
@@ -172,7 +172,7 @@ func ExampleNode_RequestAtOnce() {
 		Start: func(n *bubble.Node) error {
 			words := make(chan string, 2)
 			n.OnStop(func() { close(words) })
-			n.RequestAtOnce(func(_ int32, text string) { words <- text })
+			n.OnRequestAtOnce(func(_ int32, text string) { words <- text })
 			for word := range words {
 				n.Emit("counted", word)
 			}
@@ -202,7 +202,7 @@ func ExampleNewBare() {
 	finding, err := b.Run(1, func() {
 		fmt.Println(b.Sent(), "messages")
 		b.Deliver(0)
-		fmt.Println("a request:", b.Ask(1))
+		fmt.Println("a request:", b.GiveRequest(1))
 		b.Wait(time.Millisecond)
 	})
 	fmt.Println(finding, err, b.Close())
@@ -214,7 +214,7 @@ func ExampleNewBare() {
 
 // Deterministic runs have the same digests, here and in any other process.
 func ExampleDigests() {
-	silent := bubble.Cluster{Name: "silent", Nodes: 2, Exact: true, Start: func(n *bubble.Node) error {
+	silent := bubble.Cluster{Name: "silent", Nodes: 2, Deterministic: true, Start: func(n *bubble.Node) error {
 		n.Send(n.Others()[0], "Greeting", trace.Tag{}, "hello")
 		return nil
 	}}
@@ -235,13 +235,13 @@ func ExampleNode() {
 		}
 		name := filepath.Join(dir, "thrown")
 		before, _ := os.ReadFile(name)
-		n.State(func() string {
+		n.SetState(func() string {
 			return fmt.Sprintf("incarnation %d of node %d of %d", n.Incarnation(), n.Self(), n.Nodes())
 		})
-		n.Role(func() string { return "thrower" })
+		n.SetRole(func() string { return "thrower" })
 		thrown, end := make(chan int), make(chan struct{})
 		n.OnStop(func() { close(end) })
-		n.Request(func(int32, string) { thrown <- 1 + n.Source().IntN(6) })
+		n.OnRequest(func(int32, string) { thrown <- 1 + n.Source().IntN(6) })
 		n.Go(func() {
 			for n.Alive() {
 				select {
@@ -296,7 +296,7 @@ func ExampleWorld() {
 		w.Event(lockstep.Event{Type: "answered", Value: "nothing yet"})
 	}
 	start := func(n *bubble.Node) error {
-		n.Request(func(id int32, text string) {
+		n.OnRequest(func(id int32, text string) {
 			n.Emit("answered", fmt.Sprintf("%d %s", id, text))
 			if id < 3 {
 				n.World().Value.(func())()
@@ -327,7 +327,7 @@ func ExampleWorld() {
 // A node draws a random number. The trace records it with the step, so that shrinking may lower it.
 func ExampleSource() {
 	cluster := bubble.Cluster{Name: "die", Nodes: 1, Requests: []string{"throw"}, Start: func(n *bubble.Node) error {
-		n.Request(func(int32, string) {
+		n.OnRequest(func(int32, string) {
 			n.Emit("thrown", 1+n.Source().IntN(6))
 			n.Emit("wide", n.Source().Uint64())
 			n.Emit("for others", n.Rand().IntN(6)) // code that needs math/rand/v2

@@ -13,7 +13,7 @@ const (
 	// Exited reports a node that exited, where [Cluster.AllowExit] or a fault of its disk allows that. Its value says
 	// how, and where.
 	Exited = "exited"
-	// Killed reports a node that was killed while it started; see Kills of [Files].
+	// Killed reports a node that was killed while it started; see StartKills of [Files].
 	Killed = "killed"
 )
 
@@ -25,8 +25,8 @@ type DiskExit struct {
 	Text string
 	// Damaged means that data at rest was damaged, and not only that calls failed or wrote a part.
 	Damaged bool
-	// Runtime means that the Go runtime raised the panic, as for a nil pointer: the program uses what a call that failed
-	// did not return.
+	// Runtime means that the Go runtime raised the panic, as for a nil pointer: the program uses what a call that
+	// failed did not return.
 	Runtime bool
 }
 
@@ -172,7 +172,7 @@ func (d *deployment) maybeKill(self lockstep.Node) {
 	}
 	m := d.machine[self-1]
 	m.kill = 0
-	if d.chance.strikes(d.model.Kills) {
+	if d.chance.strikes(d.model.StartKills) {
 		most := 1 << d.choose(mostKillCalls)
 		m.kill = most + d.choose(most)
 	}

@@ -72,7 +72,7 @@ func TestExit(t *testing.T) {
 // A handler that the engine's goroutine calls may exit, too.
 func TestExitAtOnce(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		n.RequestAtOnce(func(int32, string) {
+		n.OnRequestAtOnce(func(int32, string) {
 			go n.Emit("alive", nil) // never runs: the process has exited
 			os.Exit(4)
 		})

@@ -165,10 +165,10 @@ func TestFaults(t *testing.T) {
 			n.Emit("beat", time.Now().UnixNano())
 		}
 		return nil
-	}, Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour, Drift: 200}}
+	}, Faults: bubble.Faults{MaxPause: 20 * time.Second, MaxJump: time.Hour, MaxDrift: 200}}
 	seen := map[string]int{}
 	var all []lockstep.Spec
-	for _, event := range []string{bubble.Paused, bubble.Thawed, bubble.Clock, "beat"} {
+	for _, event := range []string{bubble.Paused, bubble.Thawed, bubble.ClockSet, "beat"} {
 		all = append(
 			all,
 			spec.OnEvent(event, event,
@@ -189,7 +189,7 @@ func TestFaults(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 	}
-	if seen[bubble.Paused] < 50 || seen[bubble.Thawed] < 20 || seen[bubble.Clock] < 100 || seen["beat"] < 300 {
+	if seen[bubble.Paused] < 50 || seen[bubble.Thawed] < 20 || seen[bubble.ClockSet] < 100 || seen["beat"] < 300 {
 		t.Errorf("seen: %v", seen)
 	}
 	if r, err := bubble.Repetition(t.Context(), plan, 20); err != nil || r.Same != 20 {
@@ -203,7 +203,7 @@ func TestBareFaults(t *testing.T) {
 	cluster := bubble.Cluster{
 		Name:   "bare",
 		Nodes:  3,
-		Faults: bubble.Faults{Ahead: time.Hour},
+		Faults: bubble.Faults{MaxJump: time.Hour},
 		Begin:  func(w *bubble.World) { w.Value = time.Now() },
 		Start: func(n *bubble.Node) error {
 			ahead[n.Self()] = time.Now().Sub(n.World().Value.(time.Time))
@@ -242,7 +242,7 @@ func TestFaultsAreSteps(t *testing.T) {
 		kind    trace.Kind
 		events  string
 		mildest string // the mildest fault that shows it; for a jump it depends on the clock before
-	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.Clock, ""}} {
+	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.ClockSet, ""}} {
 		t.Run(c.event, func(t *testing.T) {
 			cluster := bubble.Cluster{
 				Name:   "sleeper",
@@ -250,7 +250,7 @@ func TestFaultsAreSteps(t *testing.T) {
 				Freeze: &bubble.Freeze{},
 				Pace:   10 * time.Second,
 				Start:  sleeper,
-				Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour},
+				Faults: bubble.Faults{MaxPause: 20 * time.Second, MaxJump: time.Hour},
 			}
 			never := spec.OnEvent(c.event, c.event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
 				return &lockstep.Finding{Text: "it happened"}

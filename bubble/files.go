@@ -25,8 +25,8 @@ const (
 //
 // Files needs the overlay, on Linux with amd64, and a cluster that freezes nodes.
 type Files struct {
-	// Level is how much a power failure may lose; the zero value is what ext4 may lose.
-	Level disk.Level
+	// DiskLevel is how much a power failure may lose; the zero value is what ext4 may lose.
+	DiskLevel disk.Level
 	// PowerFailures is the share of crashes in which the power fails, from 0 to 1. In the others the process is killed
 	// and no data is lost. The kernel closes the connections of a killed process. The peers of a machine without power
 	// receive nothing.
@@ -43,50 +43,53 @@ type Files struct {
 	// two replace SyncTime and WriteTime. The zero value of ReadTimes means that reads take no time.
 	SyncTimes, WriteTimes, ReadTimes Delay
 
-	// Faulty is the number of nodes whose disks may fail or be damaged in a run, drawn at its start. 0 means a minority
-	// of the nodes, or 1 of a single node. All faults below strike these disks alone.
-	Faulty int
-	// Errors is the share of syncs that fail with EIO. Full is the share of writes and new files that fail with ENOSPC.
-	// Both are from 0 to 1.
-	Errors, Full float64
-	// ReadErrors and WriteErrors are the shares of reads and of writes that fail with EIO. The next attempt may succeed.
+	// FaultyDisks is the number of nodes whose disks may fail or be damaged in a run. The nodes are drawn at its start.
+	// 0 means a minority of the nodes, or 1 of a single node. All faults below strike these disks alone.
+	FaultyDisks int
+	// SyncErrors is the share of syncs that fail with EIO. FullDisk is the share of writes and new files that fail with
+	// ENOSPC. Both are from 0 to 1.
+	SyncErrors, FullDisk float64
+	// ReadErrors and WriteErrors are the shares of reads and of writes that fail with EIO. The next attempt may
+	// succeed.
 	ReadErrors, WriteErrors float64
 	// ShortWrites is the share of writes that write only a part of their data.
 	ShortWrites float64
-	// Capacity is the size of a disk in bytes; 0 means that there is no limit. A write that does not fit is short, and
+	// DiskBytes is the size of a disk; 0 means that there is no limit. A write that does not fit is short, and
 	// fails with ENOSPC if nothing fits. In the settling stage there is no limit.
-	Capacity int64
-	// BitRot, LostWrites, Misdirected and Unreadable are the shares of crashes after which a block at rest is damaged;
-	// see the kinds of [disk.Damage].
-	BitRot, LostWrites, Misdirected, Unreadable float64
-	// Kills is the share of restarts in which the process is killed at one of its first calls that change files. Then
-	// the event [Killed] reports it, and the node is down. It may be a power failure, as a crash.
-	Kills float64
+	DiskBytes int64
+	// BitRot, LostWrites, MisdirectedWrites and UnreadableBlocks are the shares of crashes after which a block that was
+	// synced before is damaged; see the kinds of disk.Damage. LostWrites gives the block its previous content.
+	BitRot, LostWrites, MisdirectedWrites, UnreadableBlocks float64
+	// StartKills is the share of restarts in which the process is killed at one of its first calls that change files.
+	// Then the event [Killed] reports it, and the node is down. As in a crash, the power may fail at the same time.
+	StartKills float64
 }
 
 // shares are the fields that must be from 0 to 1.
 func (f *Files) shares() []float64 {
-	return []float64{f.PowerFailures, f.Errors, f.Full, f.ReadErrors, f.WriteErrors, f.ShortWrites,
-		f.BitRot, f.LostWrites, f.Misdirected, f.Unreadable, f.Kills}
+	return []float64{f.PowerFailures, f.SyncErrors, f.FullDisk, f.ReadErrors, f.WriteErrors, f.ShortWrites,
+		f.BitRot, f.LostWrites, f.MisdirectedWrites, f.UnreadableBlocks, f.StartKills}
 }
 
 // fails reports whether disks may fail or be damaged.
 func (f *Files) fails() bool {
-	for _, share := range []float64{f.Errors, f.Full, f.ReadErrors, f.WriteErrors, f.ShortWrites} {
+	for _, share := range []float64{f.SyncErrors, f.FullDisk, f.ReadErrors, f.WriteErrors, f.ShortWrites} {
 		if share > 0 {
 			return true
 		}
 	}
-	return f.Capacity > 0 || f.damages()
+	return f.DiskBytes > 0 || f.damages()
 }
 
 // damages reports whether data at rest may be damaged.
 func (f *Files) damages() bool {
-	return f.BitRot > 0 || f.LostWrites > 0 || f.Misdirected > 0 || f.Unreadable > 0
+	return f.BitRot > 0 || f.LostWrites > 0 || f.MisdirectedWrites > 0 || f.UnreadableBlocks > 0
 }
 
 // reads reports whether the model must serve reads.
-func (f *Files) reads() bool { return f.ReadErrors > 0 || f.Unreadable > 0 || f.ReadTimes != (Delay{}) }
+func (f *Files) reads() bool {
+	return f.ReadErrors > 0 || f.UnreadableBlocks > 0 || f.ReadTimes != (Delay{})
+}
 
 func (f *Files) check() error {
 	switch {
@@ -104,15 +107,15 @@ func (f *Files) check() error {
 		return fmt.Errorf("the times of files are %v, %v and %v, and must not be negative", f.SyncTime, f.WriteTime,
 			f.WriteBack)
 	}
-	if f.Faulty < 0 || f.Capacity < 0 {
-		return fmt.Errorf("%d disks may fail, and have %d bytes: neither may be negative", f.Faulty, f.Capacity)
+	if f.FaultyDisks < 0 || f.DiskBytes < 0 {
+		return fmt.Errorf("%d disks may fail, and have %d bytes: neither may be negative", f.FaultyDisks, f.DiskBytes)
 	}
 	if err := cmp.Or(
 		f.SyncTimes.check("SyncTimes"), f.WriteTimes.check("WriteTimes"), f.ReadTimes.check("ReadTimes")); err != nil {
 		return err
 	}
-	if f.Level != disk.Ext4 && f.Level != disk.POSIX {
-		return fmt.Errorf("there is no level %d of files, only disk.Ext4 and disk.POSIX", f.Level)
+	if f.DiskLevel != disk.Ext4 && f.DiskLevel != disk.POSIX {
+		return fmt.Errorf("there is no level %d of files, only disk.Ext4 and disk.POSIX", f.DiskLevel)
 	}
 	return nil
 }
@@ -123,10 +126,10 @@ const (
 	PowerFailure = "power-failure"
 	// RefusedCall reports a system call that the model of files lacks and refused. Its value is the name of the call.
 	RefusedCall = "refused-call"
-	// Damaged reports damage to data at rest; its value is a [disk.Wound].
-	Damaged = "damaged"
-	// Failed reports a call on files that failed by the fault model. Its value is the call with the error.
-	Failed = "failed-call"
+	// DataDamaged reports damage to data at rest; its value is a [disk.Wound].
+	DataDamaged = "damaged"
+	// FailedCall reports a call on files that failed by the fault model. Its value is the call with the error.
+	FailedCall = "failed-call"
 )
 
 // machine is the state of a node that outlives its incarnations: the disk and the clock.
@@ -180,8 +183,8 @@ func (d *deployment) machines() error {
 }
 
 func newDisk(model Files) *disk.Disk {
-	d := disk.New(model.Level)
-	d.Counts = model.Capacity > 0
+	d := disk.New(model.DiskLevel)
+	d.Counts = model.DiskBytes > 0
 	return d
 }
 
@@ -191,7 +194,7 @@ func (d *deployment) chooseFaulty() {
 		return
 	}
 	left := slices.Clone(d.machine)
-	for range min(cmp.Or(d.model.Faulty, (d.Nodes-1)/2, 1), d.Nodes) {
+	for range min(cmp.Or(d.model.FaultyDisks, (d.Nodes-1)/2, 1), d.Nodes) {
 		i := d.choose(len(left))
 		left[i].faulty = true
 		left = slices.Delete(left, i, i+1)
@@ -221,14 +224,15 @@ func (d *deployment) damage(m *machine) (damaged bool) {
 	if d.world.Settling() {
 		return false
 	}
-	for kind, share := range []float64{m.model.BitRot, m.model.LostWrites, m.model.Misdirected, m.model.Unreadable} {
+	f := m.model
+	for kind, share := range []float64{f.BitRot, f.LostWrites, f.MisdirectedWrites, f.UnreadableBlocks} {
 		if !d.chance.strikes(share) {
 			continue
 		}
 		if wound, is := m.disk.Damage(disk.Damage(kind), d.choose); is {
 			damaged = true
 			d.world.failed(m.node, diskDamaged)
-			d.world.Event(lockstep.Event{Node: m.node, Type: Damaged, Value: wound})
+			d.world.Event(lockstep.Event{Node: m.node, Type: DataDamaged, Value: wound})
 		}
 	}
 	return damaged

@@ -626,9 +626,9 @@ func (k *kernel) statfs(c *call) (r1, r2 uintptr, err errno) {
 		f := (*syscall.Statfs_t)(c.Pointer(1))
 		f.Bsize, f.Frsize, f.Blocks, f.Bfree, f.Bavail, f.Files, f.Ffree =
 			disk.Block, disk.Block, 1<<26, 1<<25, 1<<25, 1<<24, 1<<23
-		if m := k.here(); m.model.Capacity > 0 && m.faulty {
-			free := uint64(max(0, m.model.Capacity-m.disk.Used()) / disk.Block)
-			f.Blocks, f.Bfree, f.Bavail = uint64(m.model.Capacity/disk.Block), free, free
+		if m := k.here(); m.model.DiskBytes > 0 && m.faulty {
+			free := uint64(max(0, m.model.DiskBytes-m.disk.Used()) / disk.Block)
+			f.Blocks, f.Bfree, f.Bavail = uint64(m.model.DiskBytes/disk.Block), free, free
 		}
 	}
 	return r1, r2, err

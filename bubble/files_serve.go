@@ -228,7 +228,7 @@ func (m *machine) linger(grows bool) errno {
 	case m.model.WriteTime > 0:
 		m.sleep(time.Duration(m.chance.IntN(int(m.model.WriteTime))) + 1)
 	}
-	if grows && m.strikes(m.model.Full) {
+	if grows && m.strikes(m.model.FullDisk) {
 		return m.fail("change", syscall.ENOSPC)
 	}
 	return 0
@@ -248,7 +248,7 @@ func (m *machine) strikes(share float64) bool { return m.faulty && m.chance.stri
 // fail reports that a call fails by the fault model.
 func (m *machine) fail(call string, err errno) errno {
 	m.world.failed(m.node, diskFailed)
-	m.world.Event(lockstep.Event{Node: m.node, Type: Failed, Value: call + ": " + err.Error()})
+	m.world.Event(lockstep.Event{Node: m.node, Type: FailedCall, Value: call + ": " + err.Error()})
 	return err
 }
 
@@ -265,7 +265,7 @@ func (m *machine) live() {
 
 // space is how many of n bytes written at an offset fit on the disk.
 func (k *kernel) space(m *machine, i *disk.Inode, at, n int64) int64 {
-	if m.model.Capacity == 0 || !m.faulty || m.world.Settling() || i.Needs(at, n) == 0 {
+	if m.model.DiskBytes == 0 || !m.faulty || m.world.Settling() || i.Needs(at, n) == 0 {
 		return n
 	}
 	var open []*disk.Inode
@@ -274,7 +274,7 @@ func (k *kernel) space(m *machine, i *disk.Inode, at, n int64) int64 {
 			open = append(open, o.inode)
 		}
 	}
-	free := m.model.Capacity - m.disk.Used(open...)
+	free := m.model.DiskBytes - m.disk.Used(open...)
 	for n > 0 && i.Needs(at, n) > free {
 		n = max(0, (at+n-1)/disk.Block*disk.Block-at)
 	}
@@ -440,7 +440,7 @@ func (k *kernel) sync(m *machine, i *disk.Inode, durable func(*disk.Inode, uint6
 		} else {
 			time.Sleep(m.model.SyncTime/10 + time.Duration(m.chance.IntN(int(m.model.SyncTime)*9/10+1)))
 		}
-		if i != nil && i.Kind == disk.File && m.strikes(m.model.Errors) {
+		if i != nil && i.Kind == disk.File && m.strikes(m.model.SyncErrors) {
 			m.disk.SyncFailed(i, began)
 			return m.fail("sync", syscall.EIO)
 		}

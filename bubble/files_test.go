@@ -111,7 +111,7 @@ func TestPowerFailure(t *testing.T) {
 			power float64
 			found bool
 		}{{false, 1, true}, {true, 1, level == disk.POSIX}, {false, 0, false}} {
-			result := underFaults(t, 30, bubble.Files{Level: level, PowerFailures: c.power}, keeper(c.sync), kept())
+			result := underFaults(t, 30, bubble.Files{DiskLevel: level, PowerFailures: c.power}, keeper(c.sync), kept())
 			if f := result.First(); (f != nil) != c.found {
 				t.Errorf("%s, sync %v, %v of crashes are power failures: %+v", level, c.sync, c.power, f)
 			}

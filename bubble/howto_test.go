@@ -14,7 +14,7 @@ import (
 // library, and runs in strict mode only.
 func TestHowTo(t *testing.T) {
 	tier.OnlyFull(t, "it builds the programs of a page, with the overlay and without")
-	if bubble.Exact {
+	if bubble.Overlay {
 		t.Skip("it is the same with the overlay")
 	}
 	r := page.Reader{Root: "..", Leaves: func(command string) bool {

@@ -67,7 +67,7 @@ var limits = []limit{
 	},
 	{
 		virtual,
-		"processors: `Cluster.CPUs`; goroutines run one at a time",
+		"processors: `Process.CPUs`; goroutines run one at a time",
 		"TestCPUs",
 		"runtime.GOMAXPROCS runtime.NumCPU runtime.SetDefaultGOMAXPROCS",
 		"",
@@ -106,7 +106,7 @@ var limits = []limit{
 	},
 	{
 		virtual,
-		"files below `Node.Directory`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them",
+		"files below `Node.Dir`, with `Freeze.Files`; elsewhere they are the machine's, and nodes share them",
 		"TestCalls",
 		"os.Create* os.Open* os.ReadFile os.WriteFile os.Mkdir* os.Remove* os.Rename os.Link os.Symlink os.Readlink " +
 			"os.ReadDir os.CopyFS os.DirFS " +

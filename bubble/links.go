@@ -13,27 +13,27 @@ type Links struct {
 	// Latency is how long a message takes. Messages overtake each other, as the strategy may let them, unless the
 	// cluster is FIFO. The data of a connection keeps its order.
 	Latency Delay
-	// Spread is the largest factor by which the latency of a link is longer. Each link in one direction draws its own at
-	// the start of a run. 0 and 1 mean that all links are alike.
-	Spread int
+	// LatencySpread is the largest factor by which the latency of a link is longer. Each link in one direction draws
+	// its own factor at the start of a run. 0 and 1 mean that all links are alike.
+	LatencySpread int
 
 	// The other fields need [Sockets].
 
 	// Bandwidth is the number of bytes that a link in one direction transports in a second; 0 means no limit.
 	Bandwidth int
-	// Loss is the largest share of packets that a link in one direction loses. Each link draws its own share at the
-	// start of a run. TCP sends a lost packet again, so it is late. A lost datagram is gone.
-	Loss float64
+	// PacketLoss is the largest share of packets that a link in one direction loses. Each link draws its own share at
+	// the start of a run. TCP sends a lost packet again, so it is late. A lost datagram is gone.
+	PacketLoss float64
 	// Resets is the share of writes on connections with which the connection is reset at both ends. All data in flight
 	// is lost.
 	Resets float64
 	// HalfOpen is the share of writes on connections from which on the network silently discards everything of the
 	// connection, in both directions, as a firewall does that forgot it. Both ends learn that from their timers.
 	HalfOpen float64
-	// SlowReads is the share of reads from connections that take up to SlowTime although data is there. Meanwhile the
-	// data fills the buffers, and then the other end waits in its writes.
-	SlowReads float64
-	SlowTime  time.Duration
+	// SlowReads is the share of reads from connections that take up to SlowReadTime although data is there. Meanwhile
+	// the data fills the buffers, and then the other end waits in its writes.
+	SlowReads    float64
+	SlowReadTime time.Duration
 	// LookupErrors is the share of lookups of host names that fail, half of them at once (the server misbehaves) and
 	// half after a timeout of 10 s.
 	LookupErrors float64
@@ -57,20 +57,21 @@ func (l *Links) check(sockets bool) error {
 	if err := l.Latency.check("the latency of Links"); err != nil {
 		return err
 	}
-	for _, share := range []float64{l.Loss, l.Resets, l.HalfOpen, l.SlowReads, l.LookupErrors} {
+	for _, share := range []float64{l.PacketLoss, l.Resets, l.HalfOpen, l.SlowReads, l.LookupErrors} {
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("a share of Links is %v, allowed are 0..1", share)
 		}
 	}
 	switch {
-	case l.Spread < 0 || l.Spread > mostSpread || l.Bandwidth < 0 || l.SlowTime < 0:
+	case l.LatencySpread < 0 || l.LatencySpread > mostSpread || l.Bandwidth < 0 || l.SlowReadTime < 0:
 		return fmt.Errorf(
-			"the Spread, Bandwidth and SlowTime of Links are %d, %d and %v: none may be negative, and Spread at most %d",
-			l.Spread, l.Bandwidth, l.SlowTime, mostSpread)
-	case (l.SlowReads > 0) != (l.SlowTime > 0):
-		return fmt.Errorf("SlowReads is %v and SlowTime %v, which are of use together alone", l.SlowReads, l.SlowTime)
-	case !sockets && *l != (Links{Latency: l.Latency, Spread: l.Spread}):
-		return fmt.Errorf("links with more than Latency and Spread need a cluster with Sockets")
+			"the LatencySpread, Bandwidth and SlowReadTime of Links are %d, %d and %v: none may be negative, and the "+
+				"spread at most %d",
+			l.LatencySpread, l.Bandwidth, l.SlowReadTime, mostSpread)
+	case (l.SlowReads > 0) != (l.SlowReadTime > 0):
+		return fmt.Errorf("SlowReads is %v and SlowReadTime %v, which are of use together alone", l.SlowReads, l.SlowReadTime)
+	case !sockets && *l != (Links{Latency: l.Latency, LatencySpread: l.LatencySpread}):
+		return fmt.Errorf("links with more than Latency and LatencySpread need a cluster with Sockets")
 	}
 	return nil
 }
@@ -105,11 +106,11 @@ func (d *deployment) lay() {
 		for to := range d.Nodes + 1 {
 			at := &l.link[from][to]
 			if at.factor = 1; from > 0 && to > 0 && from != to {
-				if l.Spread > 1 {
-					at.factor += time.Duration(d.choose(l.Spread))
+				if l.LatencySpread > 1 {
+					at.factor += time.Duration(d.choose(l.LatencySpread))
 				}
-				if l.Loss > 0 {
-					at.loss = l.Loss * float64(d.choose(parts+1)) / parts
+				if l.PacketLoss > 0 {
+					at.loss = l.PacketLoss * float64(d.choose(parts+1)) / parts
 				}
 			}
 		}

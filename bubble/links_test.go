@@ -96,8 +96,8 @@ func TestLatency(t *testing.T) {
 	}{
 		{bubble.Links{}, 0, 0, 0},
 		{bubble.Links{Latency: bubble.Delay{Min: 10 * ms, Max: 20 * ms}}, 20 * ms, 40 * ms, 35 * ms},
-		{bubble.Links{Latency: bubble.Delay{Min: 10 * ms, Max: 10 * ms}, Spread: 5}, 20 * ms, 100 * ms, 60 * ms},
-		{bubble.Links{Loss: 0.5}, 0, time.Hour, 400 * ms},
+		{bubble.Links{Latency: bubble.Delay{Min: 10 * ms, Max: 10 * ms}, LatencySpread: 5}, 20 * ms, 100 * ms, 60 * ms},
+		{bubble.Links{PacketLoss: 0.5}, 0, time.Hour, 400 * ms},
 	} {
 		all := time.Duration(0)
 		linked(t, c.links, echoing, func(n *bubble.Node) error {
@@ -201,7 +201,7 @@ func TestSlowReads(t *testing.T) {
 	}{{1, true}, {0, false}} {
 		links := bubble.Links{SlowReads: c.share}
 		if c.waits {
-			links.SlowTime = time.Minute
+			links.SlowReadTime = time.Minute
 		}
 		longest := time.Duration(0)
 		linked(t, links, func(c net.Conn) error {
@@ -264,7 +264,7 @@ func TestLookupErrors(t *testing.T) {
 func TestLostDatagrams(t *testing.T) {
 	got := map[int]int{}
 	cluster := bubble.Cluster{
-		Name: "datagrams", Nodes: 2, Network: bubble.Sockets{}, Links: &bubble.Links{Loss: 1}, Pace: time.Hour,
+		Name: "datagrams", Nodes: 2, Network: bubble.Sockets{}, Links: &bubble.Links{PacketLoss: 1}, Pace: time.Hour,
 		Start: func(n *bubble.Node) error {
 			c, err := net.ListenPacket("udp", ":9")
 			if err != nil {
@@ -348,7 +348,7 @@ func TestLinksChecked(t *testing.T) {
 		{bubble.Links{Resets: 2}, "allowed are 0..1"},
 		{bubble.Links{Latency: bubble.Delay{Min: 2, Max: 1}}, "the latency of Links is 2ns..1ns"},
 		{bubble.Links{SlowReads: 1}, "of use together alone"},
-		{bubble.Links{Spread: -1}, "none may be negative"},
+		{bubble.Links{LatencySpread: -1}, "none may be negative"},
 	} {
 		cluster := bubble.Cluster{Name: "c", Nodes: 1, Network: bubble.Sockets{}, Links: &c.links, Start: echo}
 		if _, err := cluster.Describe(); err == nil || !strings.Contains(err.Error(), c.wrong) {

@@ -16,7 +16,7 @@ import (
 // A loop that waits for the clock to advance ends, though time passes only in a quiescent bubble. The same holds with a
 // wrong clock.
 func TestLooks(t *testing.T) {
-	for name, faults := range map[string]bubble.Faults{"right": {}, "wrong": {Ahead: time.Hour}} {
+	for name, faults := range map[string]bubble.Faults{"right": {}, "wrong": {MaxJump: time.Hour}} {
 		cluster := bubble.Cluster{
 			Name:   "impatient",
 			Nodes:  2,

@@ -22,7 +22,7 @@ import (
 func caller(n *bubble.Node) error {
 	n.Receive(func(_ lockstep.Node, body any) { n.Emit("heard", body) })
 	say := func(lockstep.Node, any) { n.Send(2, "Word", trace.Tag{}, "hello") }
-	n.Lost(say)
+	n.OnLost(say)
 	if n.Self() == 1 {
 		say(0, nil)
 	}

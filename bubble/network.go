@@ -28,13 +28,15 @@ type Messages struct {
 	// Parse reads the body of a Replace step: a whole message as text. Its type may differ from that of the replaced
 	// message. With nil, messages cannot be forged.
 	Parse func(text string) (kind string, tag trace.Tag, body any, err error)
-	// Rank orders messages that a node sends to another between two quiescent moments. It decides where sender,
-	// receiver and tag are equal, before the type does. With nil all messages rank equally. It is for programs in which
-	// several goroutines, or random choices, decide about that order.
+	// Rank makes the order of messages independent of the Go scheduler. Each time the bubble is quiescent, the
+	// deployment sorts the new messages by sender, receiver, tag, rank and type; otherwise the order of sending
+	// remains. Rank is for programs in which several goroutines of a node, or random choices, decide in which order
+	// they send. With nil all messages have the same rank.
 	Rank func(body any) int
-	// Announce, if set, is called for each message in the order in which the engine gets to know them. At that time the
-	// bubble is quiescent. It is for bodies that carry their own numbers. It is also called for the result of Parse,
-	// the body of a forged message.
+	// Announce receives each message before the engine does, in the order in which the engine gets them, while the
+	// bubble is quiescent. That order is reproducible, so that a program can number its messages there: Announce may
+	// write the number into the body. It also receives the body of a forged message, which Parse returned. Nil does
+	// nothing.
 	Announce func(w *World, from, to lockstep.Node, body any)
 }
 
@@ -78,7 +80,7 @@ func (c *Cluster) network() (Messages, *Sockets, error) {
 
 // check reports what is wrong with the settings of sockets.
 func (s *Sockets) check() error {
-	if !Exact {
+	if !Overlay {
 		return fmt.Errorf("a network of sockets %w", errOverlay)
 	}
 	if !(s.Split >= 0 && s.Split <= 1) {

@@ -16,7 +16,7 @@ import (
 func TestRefusedClusters(t *testing.T) {
 	const overlay = "needs a program built by"
 	or := func(with string) string {
-		if bubble.Exact {
+		if bubble.Overlay {
 			return with
 		}
 		return overlay
@@ -52,14 +52,14 @@ func TestRefusedClusters(t *testing.T) {
 
 // A program on a network of sockets that sends or expects messages is a finding at the call.
 func TestNoMessagesOnSockets(t *testing.T) {
-	if !bubble.Exact {
+	if !bubble.Overlay {
 		t.Skip("sockets need the overlay")
 	}
 	for method, call := range map[string]func(*bubble.Node){
 		"Send":          func(n *bubble.Node) { n.Send(1, "Word", trace.Tag{}, "hello") },
 		"Receive":       func(n *bubble.Node) { n.Receive(func(lockstep.Node, any) {}) },
 		"ReceiveAtOnce": func(n *bubble.Node) { n.ReceiveAtOnce(func(lockstep.Node, any) {}) },
-		"Lost":          func(n *bubble.Node) { n.Lost(func(lockstep.Node, any) {}) },
+		"OnLost":        func(n *bubble.Node) { n.OnLost(func(lockstep.Node, any) {}) },
 	} {
 		for want, network := range map[bool]bubble.Network{true: bubble.Sockets{}, false: bubble.Messages{}} {
 			cluster := bubble.Cluster{

@@ -80,8 +80,9 @@ func (n *Node) Others() []lockstep.Node {
 // Incarnation is the number of this incarnation of the node in the run, from 1.
 func (n *Node) Incarnation() int { return n.incarnation }
 
-// Setting is the configuration with which the incarnation starts, from 0 to the Settings of the [Cluster].
-func (n *Node) Setting() int { return n.setting }
+// Configuration is the number of the configuration with which the incarnation runs: 0 is the usual one, and the largest
+// is [Cluster].OtherConfigurations.
+func (n *Node) Configuration() int { return n.setting }
 
 // World is the state that the nodes of the run share.
 func (n *Node) World() *World { return n.world }
@@ -95,8 +96,8 @@ func (n *Node) Alive() bool { return !n.dead.Load() }
 // Source is a random source of the incarnation. It depends on the run's seed.
 func (n *Node) Source() *Source { return n.chance }
 
-// Rand is the same source for code that needs a generator of math/rand/v2. A [Source] is easier to read in a trace and
-// shrinks better.
+// Rand returns the node's [Source] as a generator of math/rand/v2, for code that needs one. The draws of a Source
+// itself are easier to read in a trace and shrink better.
 func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 
 // Send sends a message. The caller must not change the body afterwards. The tag is zero where messages carry none. The
@@ -130,9 +131,10 @@ func (n *Node) ReceiveAtOnce(f func(from lockstep.Node, body any)) {
 	n.set(func() { n.receive, n.atOnce = f, true })
 }
 
-// OnQuiescent sets a function to be called once, when the bubble is quiescent. The goroutine that performs the run's
-// steps calls it, as with ReceiveAtOnce. The function can inspect what the node made of a message without a goroutine
-// that waits for it. It returns whether it caused activity of the node other than sending.
+// OnQuiescent sets a function to be called once, when the bubble is next quiescent. So the function can inspect how the
+// node has reacted to a message, without a goroutine that waits for it. The goroutine that performs the run's steps
+// calls it; it must not wait. It returns true if it woke a goroutine of the node: the deployment then waits for
+// quiescence again. Sending a message wakes no goroutine.
 func (n *Node) OnQuiescent(look func() (moved bool)) {
 	w := n.world
 	w.mutex.Lock()
@@ -141,21 +143,22 @@ func (n *Node) OnQuiescent(look func() (moved bool)) {
 	w.happened()
 }
 
-// Request sets the function that gets clients' requests, as Receive does for messages; nil means none, for now. The
-// deployment offers requests again that the function did not get before a crash. So a program may set the function only
-// when it can serve requests, and need not handle earlier ones.
-func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
+// OnRequest sets the function that gets clients' requests, as Receive does for messages. Requests wait while there is
+// no function, or while it is nil. The deployment offers requests again that the function did not get before a crash.
+// So a program may set the function only when it can serve requests.
+func (n *Node) OnRequest(f func(id int32, text string)) { n.set(func() { n.request = f }) }
 
-// RequestAtOnce is Request for a function that never waits, as in ReceiveAtOnce. For example, the function starts a
+// OnRequestAtOnce is OnRequest for a function that never waits, as in ReceiveAtOnce. For example, the function starts a
 // goroutine for the request.
-func (n *Node) RequestAtOnce(f func(id int32, text string)) {
+func (n *Node) OnRequestAtOnce(f func(id int32, text string)) {
 	n.set(func() { n.request, n.asAsked = f, true })
 }
 
-// Lost sets a function that is called for each message of this node that was dropped, or sent on a cut link. It models
-// what the sender on a connection learns when the connection breaks. Without the function, messages are lost silently.
-func (n *Node) Lost(f func(to lockstep.Node, body any)) {
-	n.needsMessages("Lost")
+// OnLost sets a function that is called for each message of this node that was dropped, or sent on a cut link. It
+// models what the sender on a connection learns when the connection breaks. Without the function, messages are lost
+// silently.
+func (n *Node) OnLost(f func(to lockstep.Node, body any)) {
+	n.needsMessages("OnLost")
 	n.set(func() { n.lost = f })
 }
 
@@ -167,12 +170,13 @@ func (n *Node) needsMessages(method string) {
 	}
 }
 
-// State sets the function that describes the node's state in a short text. It is called when the node is idle. It must
-// not wait, not even for a lock: a sleeping goroutine may hold it. The same holds for the function of Role.
-func (n *Node) State(f func() string) { n.set(func() { n.state = f }) }
+// SetState sets the function that describes the node's state in a short text. It is called when the bubble is
+// quiescent. It must not wait, not even for a lock, because a goroutine that sleeps may hold it.
+func (n *Node) SetState(f func() string) { n.set(func() { n.state = f }) }
 
-// Role sets the function that returns the node's role.
-func (n *Node) Role(f func() string) { n.set(func() { n.role = f }) }
+// SetRole sets the function that returns the node's role, such as leader. It is called when the bubble is quiescent. It
+// must not wait, not even for a lock, because a goroutine that sleeps may hold it.
+func (n *Node) SetRole(f func() string) { n.set(func() { n.role = f }) }
 
 // OnStop adds a function that ends goroutines of the node, when it crashes and at the end of the run. The last added
 // function is called first. It may block until the goroutines have ended. If the program is still starting when its
@@ -399,7 +403,7 @@ func dirOf(env *lockstep.Env, n lockstep.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if Exact {
+	if Overlay {
 		root = samePath(root)
 	}
 	dir := filepath.Join(root, fmt.Sprintf("node%d", n))

@@ -9,10 +9,13 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// FaultOptions are the faults of a cluster as options of a target, so that all targets have the same ones. A target
-// embeds the struct in its own options and gives it to its [Cluster]. The zero value adds no faults.
+// FaultOptions are the fault models [Files], [Faults] and [Links] as options of a target, so that all targets have the
+// same options. A target embeds the struct in its own options and passes it to its [Cluster], where a nonzero option
+// takes precedence. A field has the name of the field of the fault model that it sets; only DiskKilobytes sets
+// DiskBytes. Options of disks need a cluster with Freeze.Files, and most others need the overlay. The zero value adds no
+// faults.
 type FaultOptions struct {
-	// DiskLevel to Kills are fields of Files.
+	// DiskLevel to StartKills are fields of Files.
 	DiskLevel         disk.Level `help:"what a power failure may lose: ext4, or posix, where also names are lost without a sync of their directory"`
 	SyncTimes         Delay      `help:"times that syncs take, like 10ms, 1ms..10ms or 1ms..10ms+0.01:2s (one of a hundred up to 2s)"`
 	WriteTimes        Delay      `help:"times that changes of files take, like sync-times"`
@@ -60,19 +63,21 @@ func (o FaultOptions) storage() bool {
 // links are the options of links.
 func (o FaultOptions) links() Links {
 	l := Links{
-		Latency: o.Latency, Spread: o.LatencySpread, Bandwidth: o.Bandwidth, Loss: o.PacketLoss, Resets: o.Resets,
-		HalfOpen: o.HalfOpen, SlowReads: o.SlowReads, SlowTime: o.SlowReadTime, LookupErrors: o.LookupErrors,
+		Latency: o.Latency, LatencySpread: o.LatencySpread, Bandwidth: o.Bandwidth, PacketLoss: o.PacketLoss,
+		Resets:   o.Resets,
+		HalfOpen: o.HalfOpen, SlowReads: o.SlowReads, SlowReadTime: o.SlowReadTime, LookupErrors: o.LookupErrors,
 	}
 	if l.SlowReads > 0 {
-		l.SlowTime = cmp.Or(l.SlowTime, 10*time.Second)
+		l.SlowReadTime = cmp.Or(l.SlowReadTime, 10*time.Second)
 	}
 	return l
 }
 
 // setLinks sets the options of links.
 func (o *FaultOptions) setLinks(l Links) {
-	o.Latency, o.LatencySpread, o.Bandwidth, o.PacketLoss, o.Resets = l.Latency, l.Spread, l.Bandwidth, l.Loss, l.Resets
-	o.HalfOpen, o.SlowReads, o.SlowReadTime, o.LookupErrors = l.HalfOpen, l.SlowReads, l.SlowTime, l.LookupErrors
+	o.Latency, o.LatencySpread, o.Bandwidth = l.Latency, l.LatencySpread, l.Bandwidth
+	o.PacketLoss, o.Resets = l.PacketLoss, l.Resets
+	o.HalfOpen, o.SlowReads, o.SlowReadTime, o.LookupErrors = l.HalfOpen, l.SlowReads, l.SlowReadTime, l.LookupErrors
 }
 
 // override replaces a value by an option that is set.
@@ -95,9 +100,9 @@ func (c Cluster) withOptions() (Cluster, error) {
 		o.files(&files)
 		freeze.Files, c.Freeze = &files, &freeze
 	}
-	override(&c.Faults.Pause, o.MaxPause)
-	override(&c.Faults.Ahead, o.MaxJump)
-	override(&c.Faults.Drift, o.MaxDrift)
+	override(&c.Faults.MaxPause, o.MaxPause)
+	override(&c.Faults.MaxJump, o.MaxJump)
+	override(&c.Faults.MaxDrift, o.MaxDrift)
 	override(&c.Faults.Reconfigure, o.Reconfigure)
 	if l := o.links(); l != (Links{}) {
 		c.Links = &l
@@ -107,20 +112,20 @@ func (c Cluster) withOptions() (Cluster, error) {
 
 // files sets the fields of a model of files for which there are options.
 func (o FaultOptions) files(f *Files) {
-	override(&f.Level, o.DiskLevel)
+	override(&f.DiskLevel, o.DiskLevel)
 	override(&f.SyncTimes, o.SyncTimes)
 	override(&f.WriteTimes, o.WriteTimes)
 	override(&f.ReadTimes, o.ReadTimes)
-	override(&f.Faulty, o.FaultyDisks)
-	override(&f.Errors, o.SyncErrors)
+	override(&f.FaultyDisks, o.FaultyDisks)
+	override(&f.SyncErrors, o.SyncErrors)
 	override(&f.ReadErrors, o.ReadErrors)
 	override(&f.WriteErrors, o.WriteErrors)
-	override(&f.Full, o.FullDisk)
+	override(&f.FullDisk, o.FullDisk)
 	override(&f.ShortWrites, o.ShortWrites)
-	override(&f.Capacity, int64(o.DiskKilobytes)<<10)
+	override(&f.DiskBytes, int64(o.DiskKilobytes)<<10)
 	override(&f.BitRot, o.BitRot)
 	override(&f.LostWrites, o.LostWrites)
-	override(&f.Misdirected, o.MisdirectedWrites)
-	override(&f.Unreadable, o.UnreadableBlocks)
-	override(&f.Kills, o.StartKills)
+	override(&f.MisdirectedWrites, o.MisdirectedWrites)
+	override(&f.UnreadableBlocks, o.UnreadableBlocks)
+	override(&f.StartKills, o.StartKills)
 }

@@ -69,7 +69,7 @@ func TestEventsInOrder(t *testing.T) {
 // The spec does not see an event that a goroutine of a crashed node emits, before it freezes or ends. It sees events of
 // the node's next incarnation.
 func TestEventsOfTheCrashed(t *testing.T) {
-	if !bubble.Exact {
+	if !bubble.Overlay {
 		t.Skip("without the overlay the node of a goroutine is unknown")
 	}
 	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: &bubble.Freeze{Grace: time.Second}}} {
@@ -122,7 +122,7 @@ func TestCallerNode(t *testing.T) {
 		if _, err := fmt.Sscan(e.Value.(string), &where, &want); err != nil {
 			t.Error(err)
 		}
-		if !bubble.Exact {
+		if !bubble.Overlay {
 			want = 0
 		}
 		if e.Node != want {

@@ -11,10 +11,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Repeated is the result of [Repetition]: Same of Of runs gave the same bytes when they were made twice.
+// Repeated is the result of [Repetition].
 type Repeated struct {
+	// Of is the number of runs that were made twice. Same is how many of them gave the same bytes both times.
 	Same, Of int
-	First    int // the number of the first run that differed, or -1
+	// First is the number of the first run that differed, or -1.
+	First int
 }
 
 // Repetition performs each of the first runs of a plan twice, from its seed, and compares the recordings byte for byte.

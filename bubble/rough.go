@@ -4,9 +4,9 @@ package bubble
 
 import "time"
 
-// Exact reports whether the program was built with the overlay ("lockstep go"). Then runs are deterministic in every
+// Overlay reports whether the program was built with the overlay ("lockstep go"). Then runs are deterministic in every
 // process.
-const Exact = false
+const Overlay = false
 
 func beginRun(bool, int)  {}
 func rules(*World)        {}

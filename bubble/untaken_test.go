@@ -19,7 +19,7 @@ func slowly(n *bubble.Node) error {
 	case <-n.Context().Done():
 		return nil
 	}
-	n.Request(func(_ int32, text string) {
+	n.OnRequest(func(_ int32, text string) {
 		n.Emit("taken", text)
 		select {
 		case <-time.After(time.Second):

@@ -11,7 +11,7 @@ import (
 // TestUpgradeTutorial follows docs/tutorials/upgrade.md from an empty directory.
 func TestUpgradeTutorial(t *testing.T) {
 	tier.OnlyFull(t, "it builds the programs of a page with the overlay")
-	if bubble.Exact {
+	if bubble.Overlay {
 		t.Skip("it is the same with the overlay")
 	}
 	(&page.Reader{Root: ".."}).Follow(t, "../docs/tutorials/upgrade.md")
@@ -20,7 +20,7 @@ func TestUpgradeTutorial(t *testing.T) {
 // TestServerTutorial follows docs/tutorials/go-server.md from an empty directory.
 func TestServerTutorial(t *testing.T) {
 	tier.OnlyFull(t, "it builds the programs of a page with the overlay")
-	if bubble.Exact {
+	if bubble.Overlay {
 		t.Skip("it is the same with the overlay")
 	}
 	(&page.Reader{Root: ".."}).Follow(t, "../docs/tutorials/go-server.md")

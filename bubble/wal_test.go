@@ -198,7 +198,7 @@ func TestStore(t *testing.T) {
 	} {
 		for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
 			t.Run(c.name+" "+level.String(), func(t *testing.T) {
-				result := underFaults(t, 150, bubble.Files{Level: level, PowerFailures: 0.8}, server(c.m), kept())
+				result := underFaults(t, 150, bubble.Files{DiskLevel: level, PowerFailures: 0.8}, server(c.m), kept())
 				f := result.First()
 				if (f != nil) != c.found[level] {
 					t.Fatalf("found: %+v", f)
@@ -221,7 +221,7 @@ func TestWeakestLoss(t *testing.T) {
 		{"directory", bugs{directory: true}, disk.POSIX, "the name log"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan := faultPlan(600, bubble.Files{Level: c.level, PowerFailures: 0.8}, server(c.m), kept())
+			plan := faultPlan(600, bubble.Files{DiskLevel: c.level, PowerFailures: 0.8}, server(c.m), kept())
 			plan.Strategy = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 40}
 			for plan.Seed = range uint64(3) {
 				small := shrunk(t, plan)

@@ -9,14 +9,16 @@ import (
 )
 
 // Warming is a set of runs that a process makes once, before the first run that counts. It is for programs that make
-// tables, caches or goroutines of the process on first use. Without it, the first run that needs one would differ from
+// tables, caches or goroutines of the process on first use: without it, the first run that needs one would differ from
 // a rerun. The findings of these runs are ignored.
 //
-// Every cluster without a Warming warms up, too, by a short run without faults. A Warming adds what such a run does not
-// reach.
+// With the overlay, every cluster warms up by a short run without faults. A Warming reaches what that run does not. Use
+// one variable for all clusters that need the same runs: [Process].Warm contains pointers, so that a process makes the
+// runs once.
 type Warming struct {
-	// Plans returns the plans of the runs. Their systems must not name a Warming. One worker performs the runs, so that
-	// they are the same each time.
+	// Plans returns the plans of the runs. The process calls it once. The systems in these plans must have no
+	// Process.Warm, because that would warm up without an end. One worker performs the runs, so that they are the same
+	// each time.
 	Plans func() []lockstep.Plan
 
 	mutex sync.Mutex

@@ -21,7 +21,7 @@ func TestWarm(t *testing.T) {
 			return nil
 		}
 	}
-	cold := bubble.Cluster{Name: "cold", Nodes: 1, Exact: true, Start: program("cold")}
+	cold := bubble.Cluster{Name: "cold", Nodes: 1, Deterministic: true, Start: program("cold")}
 	warming := &bubble.Warming{Plans: func() []lockstep.Plan {
 		return []lockstep.Plan{{System: cold, Strategy: strategy.DefaultWalk, Runs: 2}}
 	}}
@@ -34,11 +34,11 @@ func TestWarm(t *testing.T) {
 	var runs [2]int // warm-up starts that had happened after each campaign
 	for i := range runs {
 		cluster := bubble.Cluster{
-			Name:    "warm",
-			Nodes:   1,
-			Exact:   true,
-			Start:   program("warm"),
-			Process: bubble.Process{Warm: []*bubble.Warming{warming}},
+			Name:          "warm",
+			Nodes:         1,
+			Deterministic: true,
+			Start:         program("warm"),
+			Process:       bubble.Process{Warm: []*bubble.Warming{warming}},
 		}
 		if _, err := lockstep.Explore(t.Context(),
 			lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1}); err != nil {

@@ -69,15 +69,16 @@ func newWorld(l *lot) *World {
 	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1), crashed: map[int32]bool{}}
 }
 
-// Seed is the run's seed, for randomness that the system generates.
+// Seed is the run's seed, for programs that have their own random generators. A [Source] is better: the trace records
+// its draws.
 func (w *World) Seed() uint64 { return w.lot.seed }
 
 // Source is a new source that depends on the run's seed and the given number. If goroutines draw from two sources in
 // the same step, in any order, the sources should belong to different nodes: see [Node.Source].
 func (w *World) Source(number uint64) *Source { return w.lot.chance(0, number) }
 
-// Rand is such a source for code that needs a generator of math/rand/v2. A [Source] is easier to read in a trace and
-// shrinks better.
+// Rand returns World.Source(number) as a generator of math/rand/v2, for code that needs one. The draws of a [Source]
+// itself are easier to read in a trace and shrink better.
 func (w *World) Rand(number uint64) *rand.Rand { return w.Source(number).rand() }
 
 // Now is the time of the run.
@@ -127,7 +128,8 @@ func (w *World) crash(n *Node) {
 	w.mutex.Unlock()
 }
 
-// Offer announces a client's request that the engine may give to one of the nodes p.To.
+// Offer adds a client's request. The request waits until the engine gives it to one of the nodes p.To, in a Request
+// step. The function passed to Node.OnRequest gets it.
 func (w *World) Offer(p trace.Pending) {
 	w.mutex.Lock()
 	w.offers = append(w.offers, p)
@@ -135,7 +137,7 @@ func (w *World) Offer(p trace.Pending) {
 	w.happened()
 }
 
-// Withdraw takes back a request that no node got yet.
+// Withdraw removes a request that Offer added and that no node got yet.
 func (w *World) Withdraw(id int32) {
 	w.mutex.Lock()
 	w.withdrawn = append(w.withdrawn, id)

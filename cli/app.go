@@ -65,15 +65,15 @@ type App struct {
 // grammar is the command line.
 type grammar struct {
 	List       listCmd       `cmd:"" help:"List targets and strategies with their options and defaults."`
-	Run        runCmd        `cmd:"" help:"Explore a target."`
-	Replay     replayCmd     `cmd:"" help:"Repeat a recorded run and compare."`
+	Run        runCmd        `cmd:"" help:"Test a target in many runs, and report what fails."`
+	Replay     replayCmd     `cmd:"" help:"Repeat a recorded run and report whether it fails again."`
 	Shrink     shrinkCmd     `cmd:"" help:"Look for a smaller run that violates the same property."`
-	Explain    explainCmd    `cmd:"" help:"Draw a recorded run."`
+	Explain    explainCmd    `cmd:"" help:"Draw a recorded run as text or as a page."`
 	Trace      traceCmd      `cmd:"" help:"Print the steps and events of a run, passing ones too."`
-	Compare    compareCmd    `cmd:"" help:"Compare strategies: runs to the first finding."`
-	Plan       planCmd       `cmd:"" help:"How many tests of partitions and operations are enough."`
+	Compare    compareCmd    `cmd:"" help:"Compare strategies by the number of runs to the first finding."`
+	Plan       planCmd       `cmd:"" help:"Compute how many tests of partitions and operations are enough."`
 	Go         goCmd         `cmd:"" passthrough:"" help:"The go command for programs with goroutines and sockets in virtual time: build, test, run."`
-	Doctor     doctorCmd     `cmd:"" help:"What is installed, what is missing and what for."`
+	Doctor     doctorCmd     `cmd:"" help:"List what is installed, what is missing and what for."`
 	Completion completionCmd `cmd:"" help:"Make a shell complete the command line."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Print the words that may follow."`
 	kong.Plugins
@@ -271,9 +271,22 @@ func commandOf(parsed *kong.Context) string {
 func oneLine(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
-		return parse.Error() + " (see lockstep --help)"
+		return wrongUsage(parse)
 	}
 	return unprefixed(joinLines(err.Error()))
+}
+
+// wrongUsage returns the error of a command line that could not be parsed. Of several files where one is expected, which
+// a shell makes of a pattern, it says what to do.
+func wrongUsage(err *kong.ParseError) string {
+	text, command := err.Error(), "lockstep"
+	if node := err.Context.Selected(); node != nil {
+		command = node.FullPath()
+		if len(node.Positional) == 1 && strings.HasPrefix(text, "unexpected argument") {
+			text += fmt.Sprintf(": %s takes one %s, so call it once for each", command, node.Positional[0].Summary())
+		}
+	}
+	return fmt.Sprintf("%s (see %s --help)", text, command)
 }
 
 // unprefixed returns a message without the prefix of a package. The program prints its own prefix once.

@@ -28,7 +28,8 @@ type compareCmd struct {
 
 // Help returns the longer help.
 func (compareCmd) Help() string {
-	return `Runs to the first finding, with exact intervals.
+	return `Each strategy makes several campaigns. A campaign ends with its first finding. The table has the number of campaigns
+with a finding and without one, and the median number of runs to the first finding, with exact intervals.
 
 Examples:
   lockstep compare smr-bug --strategies uniform,walk,baseline

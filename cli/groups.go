@@ -54,7 +54,7 @@ func (c *runCmd) keepGroup(e *Env, plan lockstep.Plan, g *campaign.Group, first 
 	})
 	g.Trace, g.Page, g.Why = kept.File, kept.Page, kept.Why
 	if kept.Shrunk != nil {
-		g.Shrunk = "from " + kept.Shrunk.Was + " to " + kept.Shrunk.Is
+		g.Shrunk = howFar(kept.Shrunk)
 	}
 	return err
 }

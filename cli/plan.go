@@ -30,7 +30,10 @@ type planCmd struct {
 
 // Help returns the longer help.
 func (planCmd) Help() string {
-	return `Examples:
+	return `A goal is covered by a test whose partition, or sequence of operations, has what the criterion asks for.
+Theorems and corollaries are those of "Why Is Random Testing Effective for Partition Tolerance Bugs?" (POPL 2018).
+
+Examples:
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
   lockstep plan separate --nodes 5 --k 2 --l 2 --tests 40
   lockstep plan isolate --nodes 5 --balanced --confidence 0.86 --json
@@ -126,9 +129,9 @@ func curveChart(p cover.Params, a cover.Answer) (chart.Chart, error) {
 		name  string
 		value func(cover.CurvePoint) float64
 	}{
-		{"exactly", func(p cover.CurvePoint) float64 { return p.True }},
-		{"at least: union bound", func(p cover.CurvePoint) float64 { return p.Probability }},
-		{"at least: the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
+		{"exact", func(p cover.CurvePoint) float64 { return p.True }},
+		{"at least, by the union bound", func(p cover.CurvePoint) float64 { return p.Probability }},
+		{"at least, by the paper's rule", func(p cover.CurvePoint) float64 { return p.Bound }},
 	} {
 		line := chart.Line{Name: l.name}
 		known := false

@@ -319,9 +319,22 @@ func (s *shrinkCmd) Run(e *Env) error {
 	if e.Interrupted() {
 		interrupted = ", interrupted"
 	}
+	if small.Was == small.Is {
+		fmt.Fprintf(e.Out, "not shrunk: no smaller run was found in %d attempts%s\ntrace %s\n", small.Attempts,
+			interrupted, out)
+		return nil
+	}
 	fmt.Fprintf(e.Out, "from %s\nto   %s, in %d attempts%s\ntrace %s\n", small.Was, small.Is, small.Attempts,
 		interrupted, out)
 	return nil
+}
+
+// howFar describes how far a run was shrunk, after the word "shrunk".
+func howFar(s *shrink.Shrunk) string {
+	if s.Was == s.Is {
+		return fmt.Sprintf("not at all: no run smaller than %s was found", s.Is)
+	}
+	return fmt.Sprintf("from %s to %s", s.Was, s.Is)
 }
 
 type explainCmd struct {

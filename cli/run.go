@@ -377,7 +377,10 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum 
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
-		sum.Shrunk = fmt.Sprintf("from %s to %s in %d attempts", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
+		sum.Shrunk = fmt.Sprintf("%s in %d attempts", howFar(k.Shrunk), k.Shrunk.Attempts)
+		if small := k.Trace.Outcome.Finding; small != nil {
+			sum.ShrunkText = small.Text
+		}
 	}
 	if k.Differs {
 		sum.Result.MarkFlaky(0, k.Fresh)
@@ -385,7 +388,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum 
 		fmt.Fprintln(e.Err, "lockstep:", k.Fresh)
 	}
 	sum.Why = k.Why
-	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
+	f.Trace, sum.Trace, sum.Page, sum.Found, sum.Pictures = k.Trace, k.File, k.Page, k.FoundFile, k.Pictures
 	if k.File != "" {
 		sum.Replay = e.Replay(k.File, e.allowances(plan)...)
 	}

@@ -246,16 +246,16 @@ func independent(s lockstep.Strategy, info lockstep.Info) bool {
 // WriteText writes the comparison as a table.
 func (r *Result) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w,
-		"%s: %d campaigns of at most %d runs with each strategy, seed %d, intervals with confidence %g\n\n", r.Target,
+		"%s: %d campaigns of at most %d runs with each strategy, seed %d; intervals have confidence %g\n\n", r.Target,
 		r.Repeat, r.Runs, r.Seed, r.Confidence)
 	if err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "strategy\tfound\tnothing\truns to first (median)\thits per run\tsteps per run")
+	fmt.Fprint(t, "strategy\twith finding\twithout\truns to first finding (median)\tfailures per run\tsteps per run")
 	timed := len(r.Rows) > 0 && len(r.Rows[0].Seconds) > 0
 	if timed {
-		fmt.Fprint(t, "\tseconds (mean)")
+		fmt.Fprint(t, "\tseconds per campaign (mean)")
 	}
 	fmt.Fprintln(t)
 	for i := range r.Rows {

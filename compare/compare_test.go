@@ -210,12 +210,12 @@ func ExampleStrategies() {
 		fmt.Println(err)
 	}
 	// Output:
-	// smr-bug: 10 campaigns of at most 500 runs with each strategy, seed 1, intervals with confidence 0.95
+	// smr-bug: 10 campaigns of at most 500 runs with each strategy, seed 1; intervals have confidence 0.95
 	//
-	// strategy                        found  nothing  runs to first (median)  hits per run               steps per run
-	// uniform:isolations=4,rounds=16  10     0        52 [11, 235]            0.0083 [0.0039, 0.014]     50
-	// pos:steps=100                   10     0        13 [4, 34]              0.059 [0.029, 0.099]       118
-	// baseline:drop=0.5,steps=100     1      9        >500 [>500, >500]       0.00021 [1.2e-05, 0.0012]  28
+	// strategy                        with finding  without  runs to first finding (median)  failures per run           steps per run
+	// uniform:isolations=4,rounds=16  10            0        52 [11, 235]                    0.0083 [0.0039, 0.014]     50
+	// pos:steps=100                   10            0        13 [4, 34]                      0.059 [0.029, 0.099]       118
+	// baseline:drop=0.5,steps=100     1             9        >500 [>500, >500]               0.00021 [1.2e-05, 0.0012]  28
 	// warning: baseline:drop=0.5,steps=100: in 9 of 10 campaigns: most runs are idle: try longer runs, or delay, which follows the system's own time; if they are idle, too, look at the system's adapter
 }
 

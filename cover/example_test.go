@@ -356,11 +356,11 @@ func ExamplePlan() {
 	fmt.Printf("%v%v\n", answer, err)
 	// Output:
 	// split: 10 goals, tests drawn from 2-partitions of 5 nodes
-	// one test covers one goal with probability 8/15 = 0.5333, at least 1/2 = 0.5 (Theorem 4.3)
-	// 7 random tests cover every goal with probability 95.17 % (at least: union bound)
-	// 8 random tests cover every goal with probability 95.11 % (at least: Corollary 4.5)
-	// 7 random tests cover every goal with probability 95.22 % (exactly)
-	// 3 tests cover every goal for certain (binary digits; no fewer than 3 can):
+	// one test covers a given goal with probability 8/15 = 0.5333, at least 1/2 = 0.5 (Theorem 4.3)
+	// 7 random tests cover every goal with probability 95.22 % (exact)
+	// 7 random tests cover every goal with probability at least 95.17 % (by the union bound)
+	// 8 random tests cover every goal with probability at least 95.11 % (by Corollary 4.5)
+	// these 3 tests cover every goal for certain (binary digits; at least 3 are needed):
 	//   1,3,5|2,4
 	//   1,2,5|3,4
 	//   1,2,3,4|5

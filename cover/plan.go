@@ -394,19 +394,19 @@ func (a Answer) String() string {
 		what += " " + a.PartitionSequence
 	}
 	fmt.Fprintf(&b, "%s: %v %s, tests drawn from %s\n", what, a.Goals, goals, a.Space)
-	fmt.Fprintf(&b, "one test covers one goal with probability %s, at least %s (%s)\n",
+	fmt.Fprintf(&b, "one test covers a given goal with probability %s, at least %s (%s)\n",
 		fraction(a.PExactFraction, a.PExact), fraction(a.PBoundFraction, a.PBound), a.PBoundSource)
-	line := func(tests int, probability float64, by string) {
+	line := func(tests int, probability float64, least, by string) {
 		if tests > 0 {
-			fmt.Fprintf(&b, "%d %s cover every goal with probability %s (%s)\n", tests, unit, percent(probability), by)
+			fmt.Fprintf(&b, "%d %s cover every goal with probability %s%s (%s)\n", tests, unit, least, percent(probability), by)
 		}
 	}
-	line(a.Tests, a.Probability, "at least: union bound")
-	line(a.TestsBound, a.ProbabilityBound, "at least: "+a.Rule)
-	line(a.TestsTrue, a.ProbabilityTrue, "exactly")
+	line(a.TestsTrue, a.ProbabilityTrue, "", "exact")
+	line(a.Tests, a.Probability, "at least ", "by the union bound")
+	line(a.TestsBound, a.ProbabilityBound, "at least ", "by "+a.Rule)
 	if len(a.Family) > 0 {
-		fmt.Fprintf(&b, "%d tests cover every goal for certain (%s; no fewer than %d can):\n", len(a.Family), a.FamilyMethod,
-			a.FamilyLower)
+		fmt.Fprintf(&b, "these %d tests cover every goal for certain (%s; at least %d are needed):\n", len(a.Family),
+			a.FamilyMethod, a.FamilyLower)
 		for _, p := range a.Family {
 			fmt.Fprintf(&b, "  %v\n", p)
 		}

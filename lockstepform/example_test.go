@@ -74,7 +74,7 @@ func ExampleForm() {
 	// arrived | 3>1,2,3 Propose | 1>1,2,3 Promise
 	//         |                 | 2>1 Promise
 	//
-	// * is what the finding is about; it depends on steps in rounds 1-2, 5-12
+	// * is the finding, which depends on steps in rounds 1-2, 5-12; ^ is another event
 	//
 	// FAIL prefix at step 40: node 1 outputs ac, but node 2 had output b
 }

@@ -250,7 +250,7 @@ func TestUncheckedPropertiesFailTest(t *testing.T) {
 	f = inTest(&enginetest.FakeT{TestName: "TestNever"}, plan)
 	for _, want := range []string{
 		"nothing found",
-		"lockstep: a run: ",
+		"lockstep: average run: ",
 		" events (output ",
 		"property prefix was checked ",
 		"warning: property never was never checked",

@@ -10,25 +10,28 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Call is a client's call, which runs concurrently with the steps of a run. It returns a function that reports its
-// result, in the step that collects the result.
+// Call performs a client's call and returns a function that reports the result. The call runs in its own goroutine,
+// concurrently with the steps of a run. The deployment calls report on the engine's goroutine, in a later step or in
+// the same one.
 type Call func(context.Context) (report func(*lockstep.Outbox))
 
-// Ask begins a call of a client, which must have no pending call, and waits up to wait for its result. The call
-// continues until it has a result or its context ends: with the run, or when the client gives up.
-func (c *Cluster) Ask(ctx context.Context, client int, wait time.Duration, call Call) error {
+// StartCall begins a call of a client, which must have no pending call. It waits for the result, but at most for the
+// given time; without a result the call continues in later steps. The context of the call ends with the run, and at the
+// end of the next Wait step if Driver.GiveUp is set.
+func (c *Deployment) StartCall(ctx context.Context, client int, wait time.Duration, call Call) error {
 	return c.calls.ask(ctx, client, wait, call)
 }
 
-// Busy reports whether any call is still pending.
-func (c *Cluster) Busy() bool { return c.calls.busy() }
+// Busy reports whether a call has no result yet.
+func (c *Deployment) Busy() bool { return c.calls.busy() }
 
-// Report reports an event at the end of the next step. It is safe for concurrent use.
-func (c *Cluster) Report(e lockstep.Event) { c.reports.add(e) }
+// Report reports an event from any goroutine, such as one that reads from a server. The event belongs to the current
+// step, or to the next one if no step is being performed.
+func (c *Deployment) Report(e lockstep.Event) { c.reports.add(e) }
 
-// Collect reports the results that clients have received. It runs before and after each step; a driver that waits for a
-// result may call it too.
-func (c *Cluster) Collect(out *lockstep.Outbox) {
+// Collect reports to the engine the results of calls that have ended, and the events given to Report. The deployment
+// calls it before and after each step. A driver that waits for a result may call it, too.
+func (c *Deployment) Collect(out *lockstep.Outbox) {
 	for _, e := range c.reports.drain() {
 		out.Event(e)
 	}

@@ -18,14 +18,20 @@ import (
 // EventLog is the type of the events that carry lines of the servers' logs.
 const EventLog = "log"
 
-// Kinds are the kinds of steps that a Cluster always performs: crashes, restarts and cuts.
+// Kinds are the kinds of steps that a [Deployment] always performs: crashes, restarts, cuts and heals.
 var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 
-// Cluster holds the servers and links of a deployment, one server for each node.
-type Cluster struct {
+// Deployment holds the running servers of a [System], one for each node, with the links between them and the calls of
+// their clients. The functions of a [Driver] use it. They need not call Begin, Resume, Do and Close: the System does.
+//
+// A node is due when the engine regards it as up and its server has not been started yet: at the beginning of a run,
+// and after a Restart step. StartDue and StartAndAwait start the servers of due nodes. A System does that before
+// Driver.Begin and at the beginning of each Wait step.
+type Deployment struct {
 	*Supervisor
+	// Network has the links between the servers.
 	Network *Network
-	// StartTimeout is the timeout for servers to start and to agree.
+	// StartTimeout is the timeout for servers to start and to become ready.
 	StartTimeout time.Duration
 	// Seed is the seed of the run.
 	Seed uint64
@@ -41,15 +47,16 @@ type Cluster struct {
 	reports reports
 	marks   []int          // by node-1: the number of log lines already processed
 	due     lockstep.Nodes // up for the engine, but not started yet
-	did     trace.Kinds    // since servers were last steady
+	did     trace.Kinds    // since servers were last ready
 
 	begun    bool // the first run has begun
 	settling bool // the settling stage has begun
 	began    time.Time
 }
 
-// NewCluster creates servers for the given number of nodes in the directory of a deployment. None of them is started.
-func NewCluster(env *lockstep.Env, nodes int, breakage Breakage) (*Cluster, error) {
+// NewDeployment creates servers for the given number of nodes, in the directory of the environment. It starts none of
+// them.
+func NewDeployment(env *lockstep.Env, nodes int, breakage Breakage) (*Deployment, error) {
 	dir, err := env.Dir()
 	if err != nil {
 		return nil, err
@@ -58,7 +65,7 @@ func NewCluster(env *lockstep.Env, nodes int, breakage Breakage) (*Cluster, erro
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Supervisor: keeper, calls: calls{}, marks: make([]int, nodes), began: time.Now()}
+	c := &Deployment{Supervisor: keeper, calls: calls{}, marks: make([]int, nodes), began: time.Now()}
 	for i := range nodes {
 		v, err := keeper.Server(fmt.Sprintf("node%d", i+1))
 		if err != nil {
@@ -74,7 +81,7 @@ func NewCluster(env *lockstep.Env, nodes int, breakage Breakage) (*Cluster, erro
 
 // nodeOf returns the node that a process belongs to, or 0. A server may consist of several processes, which are in the
 // process group of the first.
-func (c *Cluster) nodeOf(pid int) lockstep.Node {
+func (c *Deployment) nodeOf(pid int) lockstep.Node {
 	group := groupOf(pid)
 	for i, v := range c.servers {
 		if group != 0 && v.Pid() == group {
@@ -85,11 +92,11 @@ func (c *Cluster) nodeOf(pid int) lockstep.Node {
 }
 
 // Server returns the server of a node.
-func (c *Cluster) Server(n lockstep.Node) *Server { return c.servers[n-1] }
+func (c *Deployment) Server(n lockstep.Node) *Server { return c.servers[n-1] }
 
-// Begin begins a run: it ends all servers, empties their directories and removes all cuts. All servers start when time
-// first passes.
-func (c *Cluster) Begin() error {
+// Begin begins a run with empty servers: it ends all servers, empties their directories and removes all cuts. It starts
+// no server. All nodes are due.
+func (c *Deployment) Begin() error {
 	c.endAll()
 	for _, v := range c.servers {
 		if err := empty(v.Dir); err != nil {
@@ -102,14 +109,14 @@ func (c *Cluster) Begin() error {
 }
 
 // hold holds or releases the traffic that a node sends, including the end of its connections.
-func (c *Cluster) hold(n lockstep.Node, held bool) {
+func (c *Deployment) hold(n lockstep.Node, held bool) {
 	for m := range trace.AllNodes(len(c.servers)).Without(n).All() {
 		c.Network.Hold(n, m, held)
 	}
 }
 
 // fresh begins a run: it removes all cuts and holds, lets packets through, and ignores what servers printed before.
-func (c *Cluster) fresh() {
+func (c *Deployment) fresh() {
 	for i, v := range c.servers {
 		c.hold(lockstep.Node(i+1), false)
 		_, c.marks[i] = v.Log.Since(c.marks[i])
@@ -120,10 +127,10 @@ func (c *Cluster) fresh() {
 	c.began, c.Spent = time.Now(), Spent{}
 }
 
-// Resume begins a run with the running servers and their data. It removes all cuts; servers that are down are due to
-// start. It is for servers that can separate one run's data from another's, and saves their startup time. The first run
-// begins as with Begin.
-func (c *Cluster) Resume() error {
+// Resume begins a run with the servers of the run before, their processes and their data. It removes all cuts. It
+// starts no server. Nodes whose servers do not run are due. Resume is for servers that can separate one run's data from
+// another's, and saves their startup time. In the first run it does what Begin does.
+func (c *Deployment) Resume() error {
 	if !c.begun {
 		return c.Begin()
 	}
@@ -150,7 +157,7 @@ func empty(dir string) error {
 	return nil
 }
 
-func (c *Cluster) endAll() {
+func (c *Deployment) endAll() {
 	var all sync.WaitGroup
 	for i := range c.servers {
 		all.Go(func() { c.end(lockstep.Node(i + 1)) })
@@ -159,14 +166,14 @@ func (c *Cluster) endAll() {
 }
 
 // end ends the server of a node. The other nodes see that at once, even if its process stays.
-func (c *Cluster) end(n lockstep.Node) {
-	c.Network.Gone(n, true)
+func (c *Deployment) end(n lockstep.Node) {
+	c.Network.SetOffline(n, true)
 	c.Server(n).Kill()
 }
 
-// Do performs a step of one of the PacketKinds. A restarted node starts when time first passes. If it crashes before
-// that, it does not start.
-func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
+// Do performs a step whose kind is one of the [PacketKinds]. A Restart step only makes its node due, and a Crash step
+// ends that again. So the server of a node that restarts and crashes between two Wait steps never starts.
+func (c *Deployment) Do(s *lockstep.Step, out *lockstep.Outbox) {
 	c.did |= trace.KindsOf(s.Kind)
 	switch s.Kind {
 	case trace.Crash:
@@ -182,7 +189,7 @@ func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
 }
 
 // Up returns the nodes that are up for the engine, started or not.
-func (c *Cluster) Up() lockstep.Nodes {
+func (c *Deployment) Up() lockstep.Nodes {
 	up := c.due
 	for i, v := range c.servers {
 		if v.Running() {
@@ -193,31 +200,34 @@ func (c *Cluster) Up() lockstep.Nodes {
 }
 
 // settle begins the settling stage: no more faults occur, and packets pass.
-func (c *Cluster) settle() {
-	c.Network.Control(false)
-	c.Network.Unbound()
+func (c *Deployment) settle() {
+	c.Network.SetControlled(false)
+	c.Network.ClearLimit()
 }
 
-// Settling reports whether the settling stage has begun.
-func (c *Cluster) Settling() bool { return c.settling }
+// Settling reports whether the settling stage of the run has begun, in which the engine injects no faults.
+func (c *Deployment) Settling() bool { return c.settling }
 
-// Agreeing returns the nodes that are expected to agree again. That is a Majority if servers started or links changed
-// since servers were last steady, and otherwise none.
-func (c *Cluster) Agreeing(out *lockstep.Outbox) lockstep.Nodes {
+// MustBeReady returns the nodes that must become ready before a Wait step lets time pass. It is the default of
+// Driver.MustBeReady. If nodes restarted or links changed since StartAndAwait last succeeded, these nodes are the
+// Majority: its servers need time to elect a leader again. Otherwise MustBeReady returns none.
+func (c *Deployment) MustBeReady(out *lockstep.Outbox) lockstep.Nodes {
 	if c.did&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) == 0 {
 		return 0
 	}
 	return c.Majority(out)
 }
 
-// Majority returns the nodes that can agree: a majority whose members are up and hear only each other. It is empty if
-// the network is not cleanly partitioned.
-func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
+// Majority returns a group of nodes, as Group defines it, that has more than half of all nodes. It is empty if there is
+// no such group, as when too many nodes are down or the cuts do not separate two sides completely.
+func (c *Deployment) Majority(out *lockstep.Outbox) lockstep.Nodes {
 	return c.Group(out, func(nodes lockstep.Nodes) bool { return 2*nodes.Len() > len(c.servers) })
 }
 
-// Group returns nodes that are up, hear only each other, and satisfy enough. It is empty if there are no such nodes.
-func (c *Cluster) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) lockstep.Nodes {
+// Group returns a group of nodes that is large enough according to the function. In a group, all nodes are up, no cut
+// is between two of them, and none of them reaches another node that is up. Two groups have no node in common. If
+// several are large enough, Group returns the one with the lowest node. If none is, the result is empty.
+func (c *Deployment) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) lockstep.Nodes {
 	up := c.Up()
 	for n := range up.All() {
 		group := trace.NodesOf(n)
@@ -233,7 +243,7 @@ func (c *Cluster) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) 
 	return 0
 }
 
-// apart reports whether all nodes of a group hear each other and none of the others.
+// apart reports whether all nodes of a group reach each other and none of the others.
 func apart(group, others lockstep.Nodes, cut func(lockstep.Node) lockstep.Nodes) bool {
 	for n := range group.All() {
 		if cut(n)&group != 0 || others&^cut(n) != 0 {
@@ -243,14 +253,14 @@ func apart(group, others lockstep.Nodes, cut func(lockstep.Node) lockstep.Nodes)
 	return true
 }
 
-// Launch starts the nodes that are due, and does not wait for them.
-func (c *Cluster) Launch() error {
+// StartDue starts the servers of the nodes that are due, and does not wait until they are ready.
+func (c *Deployment) StartDue() error {
 	for n := range c.due.All() {
 		cmd, err := c.command(n)
 		if err != nil {
 			return err
 		}
-		c.Network.Gone(n, false)
+		c.Network.SetOffline(n, false)
 		if err := c.Server(n).Start(cmd); err != nil {
 			return err
 		}
@@ -259,18 +269,19 @@ func (c *Cluster) Launch() error {
 	return nil
 }
 
-// direct reports a server that bypasses its link to another server.
-func (c *Cluster) direct() error {
+// checkBypass reports a server that bypasses its link to another server.
+func (c *Deployment) checkBypass() error {
 	var pids []int
 	for _, v := range c.servers {
 		if v.Running() {
 			pids = append(pids, v.Pid())
 		}
 	}
-	return c.Network.Direct(pids)
+	return c.Network.CheckBypass(pids)
 }
 
-// Inconclusive wraps an error that invalidates only the current run.
+// Inconclusive turns an error into a [lockstep.Inconclusive]: it says nothing about the servers, and invalidates only
+// the current run. Nil stays nil.
 func Inconclusive(err error) error {
 	if err == nil {
 		return nil
@@ -280,7 +291,7 @@ func Inconclusive(err error) error {
 
 // finish ends a step. It records the time, waiting packets, client results and log lines in the trace, and reports a
 // server that ended on its own.
-func (c *Cluster) finish(out *lockstep.Outbox) error {
+func (c *Deployment) finish(out *lockstep.Outbox) error {
 	out.Advance(trace.Time(time.Since(c.began)))
 	err := c.hands.report(out)
 	c.Collect(out)
@@ -305,27 +316,27 @@ func (c *Cluster) finish(out *lockstep.Outbox) error {
 }
 
 // Close ends the servers and the links.
-func (c *Cluster) Close() error {
+func (c *Deployment) Close() error {
 	return errors.Join(c.Supervisor.Close(), c.Network.Close())
 }
 
-// EventTime is the type of the event that reports where the time of a run went. Its value is the Spent.
+// EventTime is the type of the event that reports where the time of a run went. Its value is a [Spent].
 const EventTime = "time"
 
-// Event returns the event that reports the time spent, for the end of a run.
+// Event returns the event that reports the time spent. A driver emits it at the end of a run.
 func (s Spent) Event() lockstep.Event {
 	return lockstep.Event{Type: EventTime, Text: s.String(), Value: s}
 }
 
-// Spent is how long the phases of a run took: waiting for servers to start, letting time pass, and everything else that
-// is measured.
+// Spent is how long the parts of a run took in real time. Starting is waiting for servers that start, Waiting is
+// letting time pass, and Working is everything else that is measured, such as requests and faults.
 type Spent struct{ Starting, Waiting, Working time.Duration }
 
-// Timed adds the duration of a function to one part of a Spent.
-func Timed(what *time.Duration, do func() error) error {
+// Timed adds the duration of a function to a part of a [Spent], such as &d.Spent.Starting.
+func Timed(part *time.Duration, do func() error) error {
 	begin := time.Now()
 	err := do()
-	*what += time.Since(begin)
+	*part += time.Since(begin)
 	return err
 }
 
@@ -342,7 +353,7 @@ func (s Spent) String() string {
 		share(s.Working))
 }
 
-// Sleep lets time pass, unless the context ends.
+// Sleep lets real time pass. It returns the context's error if the context ends before that.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,7 +11,7 @@ import (
 
 // datagram performs a step on servers whose messages are independent of their connections. Only the engine deals with
 // cut, dropped or duplicated messages.
-func (d *deployment) datagram(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+func (d *driven) datagram(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Deliver:
 		return d.deliver(ctx, out.Message(s.Msg))
@@ -20,7 +20,7 @@ func (d *deployment) datagram(ctx context.Context, s *lockstep.Step, out *lockst
 	case trace.Crash:
 		d.lose(s.Node)
 	case trace.Restart:
-		d.Network.Gone(s.Node, true) // the other nodes see the crash only now
+		d.Network.SetOffline(s.Node, true) // the other nodes see the crash only now
 		d.hold(s.Node, false)
 		d.due = d.due.With(s.Node)
 		_, err := d.steady(ctx, trace.NodesOf(s.Node))
@@ -34,14 +34,14 @@ var errNoConnection = errors.New("there is no connection")
 
 // deliver delivers a message. Servers that lose a connection reconnect after a while. If a node is down, the messages
 // that it sent on a connection that ended with it are lost.
-func (d *deployment) deliver(ctx context.Context, m *trace.Message) error {
+func (d *driven) deliver(ctx context.Context, m *trace.Message) error {
 	number := d.hands.numbers[m.Body]
 	return Retry(
 		ctx,
 		d.StartTimeout,
 		fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To),
 		func(context.Context) error {
-			if d.Network.Carry(number) || !d.Up().Has(m.From) {
+			if d.Network.Deliver(number) || !d.Up().Has(m.From) {
 				return nil
 			}
 			return errNoConnection
@@ -50,7 +50,7 @@ func (d *deployment) deliver(ctx context.Context, m *trace.Message) error {
 }
 
 // lose ends a node without notifying the others: their connections stay open.
-func (d *deployment) lose(n lockstep.Node) {
+func (d *driven) lose(n lockstep.Node) {
 	d.due = d.due.Without(n)
 	d.hold(n, true)
 	d.Server(n).Kill()

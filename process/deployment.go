@@ -9,15 +9,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deployment holds the servers of one worker, their links and their clients.
-type deployment struct {
-	*Cluster
+// driven is a [lockstep.Deployment]: the servers of one worker under their driver.
+type driven struct {
+	*Deployment
 	system System
 	driver Driver
 }
 
 // Reset begins a run: servers start, or continue with other data, and clients offer their first requests.
-func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
+func (d *driven) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
 	if err := d.start(ctx, seed); err != nil {
 		return err
 	}
@@ -26,12 +26,12 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 			return err
 		}
 	}
-	d.Network.Control(d.system.Messages)
+	d.Network.SetControlled(d.system.Messages)
 	return nil
 }
 
 // start starts the servers of a run, and waits until all are ready.
-func (d *deployment) start(ctx context.Context, seed uint64) error {
+func (d *driven) start(ctx context.Context, seed uint64) error {
 	d.stop()
 	d.Seed = seed
 	begin := d.Begin
@@ -51,7 +51,7 @@ func (d *deployment) start(ctx context.Context, seed uint64) error {
 }
 
 // stop ends the clients of a run, and discards their results.
-func (d *deployment) stop() {
+func (d *driven) stop() {
 	d.calls.forget()
 	if d.driver.Stop != nil {
 		d.driver.Stop()
@@ -59,16 +59,16 @@ func (d *deployment) stop() {
 	d.reports.drain()
 }
 
-// steady starts the nodes that are due and waits until the given nodes are ready.
-func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep.Nodes, error) {
+// steady starts the nodes that are due and waits until the given nodes are ready. It returns the nodes it waited for.
+func (d *driven) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep.Nodes, error) {
 	if d.driver.Ready == nil || nodes == 0 {
-		return 0, d.Launch()
+		return 0, d.StartDue()
 	}
-	return nodes, d.Steady(ctx, nodes,
+	return nodes, d.StartAndAwait(ctx, nodes,
 		func(ctx context.Context, n lockstep.Node) bool { return d.driver.Ready(ctx, n, nodes) })
 }
 
-func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+func (d *driven) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out.Settling() && !d.settling {
 		d.settling = true
 		if !d.system.Datagrams {
@@ -87,7 +87,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 }
 
 // perform performs a client request, a wait or a fault.
-func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
+func (d *driven) perform(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Request:
 		return Timed(&d.Spent.Working, func() error { return d.driver.Request(ctx, s, out) })
@@ -98,28 +98,28 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 			if d.system.Datagrams {
 				return d.datagram(ctx, s, out)
 			}
-			d.Cluster.Do(s, out)
+			d.Deployment.Do(s, out)
 			return nil
 		})
 	}
 }
 
-// wait lets time pass. If servers started or links changed, the nodes that can agree do so before the wait begins.
-func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	agree, pass := d.driver.Agree, d.driver.Advance
-	if agree == nil {
-		agree = d.Agreeing
+// wait lets time pass. If servers started or links changed, a majority becomes ready before the wait begins.
+func (d *driven) wait(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
+	required, pass := d.driver.MustBeReady, d.driver.Advance
+	if required == nil {
+		required = d.MustBeReady
 	}
 	if pass == nil {
 		pass = func(ctx context.Context, pace time.Duration, _ lockstep.Nodes, _ *lockstep.Outbox) error {
 			return Sleep(ctx, pace)
 		}
 	}
-	agreed, err := d.steady(ctx, agree(out))
+	ready, err := d.steady(ctx, required(out))
 	if err != nil {
 		return err
 	}
-	if err := Timed(&d.Spent.Waiting, func() error { return pass(ctx, pace, agreed, out) }); err != nil {
+	if err := Timed(&d.Spent.Waiting, func() error { return pass(ctx, pace, ready, out) }); err != nil {
 		return err
 	}
 	if d.driver.GiveUp {
@@ -133,7 +133,7 @@ func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep
 }
 
 // Capabilities are the roles of servers, and the content of packets.
-func (d *deployment) Capabilities() lockstep.Capabilities {
+func (d *driven) Capabilities() lockstep.Capabilities {
 	var a lockstep.Capabilities
 	if d.driver.Role != nil {
 		a.Role = func(n lockstep.Node) string {
@@ -148,9 +148,9 @@ func (d *deployment) Capabilities() lockstep.Capabilities {
 	return a
 }
 
-func (d *deployment) Close() error {
+func (d *driven) Close() error {
 	d.stop()
-	err := d.Cluster.Close()
+	err := d.Deployment.Close()
 	if d.driver.Close != nil {
 		d.driver.Close()
 	}

@@ -66,7 +66,7 @@ func ExampleNetwork() {
 	network.Hold(2, 1, true)                 // traffic from 2 to 1 waits
 	network.Delay(1, 2, 10*time.Millisecond) // traffic from 1 to 2 is delayed
 	// no server listens there, so that no connection exists
-	fmt.Println(link.Connections(), network.Direct([]int{os.Getpid()}))
+	fmt.Println(link.Connections(), network.CheckBypass([]int{os.Getpid()}))
 	// Output: 0 <nil>
 }
 
@@ -81,7 +81,7 @@ func (lines) Next(data []byte) (process.Packet, int, error) {
 	return process.Packet{Type: "line", Text: string(data[:end])}, end + 1, nil
 }
 
-func ExampleNetwork_Control() {
+func ExampleNetwork_SetControlled() {
 	server, err := net.Listen("tcp", "127.0.0.2:20004")
 	if err != nil {
 		fmt.Println(err)
@@ -96,7 +96,7 @@ func ExampleNetwork_Control() {
 		return
 	}
 	link.Decode(func() (said, answered process.Decoder) { return lines{}, lines{} })
-	network.Control(true)
+	network.SetControlled(true)
 	for open := false; !open; open, _ = link.Listens() {
 		time.Sleep(time.Millisecond)
 	}
@@ -107,13 +107,13 @@ func ExampleNetwork_Control() {
 	}
 	defer conn.Close()
 	fmt.Fprintln(conn, "hello")
-	var came []process.Held
+	var came []process.WaitingPacket
 	for len(came) == 0 {
 		_ = network.AwaitIdle(context.Background(), time.Millisecond)
-		came, _, _ = network.Sent()
+		came, _, _ = network.Poll()
 	}
 	fmt.Println(came[0].From, came[0].To, came[0].Type, came[0].Text)
-	fmt.Println(network.Carry(came[0].Number), network.Break(came[0].Number)) // the packet passes, and no longer waits
+	fmt.Println(network.Deliver(came[0].Number), network.Drop(came[0].Number)) // the packet passes, and no longer waits
 	at, _ := server.Accept()
 	text, _ := bufio.NewReader(at).ReadString('\n')
 	fmt.Print(text)
@@ -124,7 +124,7 @@ func ExampleNetwork_Control() {
 	// hello
 }
 
-func ExampleLink_Loose() {
+func ExampleLink_SetUnordered() {
 	server, err := net.Listen("tcp", "127.0.0.2:20008")
 	if err != nil {
 		fmt.Println(err)
@@ -139,8 +139,8 @@ func ExampleLink_Loose() {
 		return
 	}
 	link.Decode(func() (said, answered process.Decoder) { return lines{}, nil })
-	link.Loose()
-	network.Control(true)
+	link.SetUnordered()
+	network.SetControlled(true)
 	for open := false; !open; open, _ = link.Listens() {
 		time.Sleep(time.Millisecond)
 	}
@@ -154,9 +154,9 @@ func ExampleLink_Loose() {
 	for network.Waiting() < 2 { // the second does not wait for the first
 		time.Sleep(time.Millisecond)
 	}
-	came, _, _ := network.Sent()
-	network.Break(came[0].Number) // the second is not lost with it
-	network.Carry(came[1].Number)
+	came, _, _ := network.Poll()
+	network.Drop(came[0].Number) // the second is not lost with it
+	network.Deliver(came[1].Number)
 	at, _ := server.Accept()
 	text, _ := bufio.NewReader(at).ReadString('\n')
 	fmt.Print(text)
@@ -164,7 +164,7 @@ func ExampleLink_Loose() {
 	// Output: two
 }
 
-func ExampleSupervisor_Another() {
+func ExampleSupervisor_AnotherAddress() {
 	dir, err := os.MkdirTemp("", "lockstep-*")
 	if err != nil {
 		fmt.Println(err)
@@ -177,12 +177,12 @@ func ExampleSupervisor_Another() {
 		return
 	}
 	defer keeper.Close()
-	host, err := keeper.Another() // for servers that all use the same port
+	host, err := keeper.AnotherAddress() // for servers that all use the same port
 	fmt.Println(host != keeper.Address, net.ParseIP(host).IsLoopback(), err)
 	// Output: true true <nil>
 }
 
-func ExampleLink_Early() {
+func ExampleLink_AcceptEarly() {
 	network := process.NewNetwork(2, process.Closes, nil)
 	defer network.Close()
 	link, err := network.Link(1, 2, "127.0.0.2:20005", "127.0.0.2:20006", nil)
@@ -190,8 +190,8 @@ func ExampleLink_Early() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(link.Early("127.0.0.2:20007", time.Second)) // open while 2 listens there
-	network.Gone(2, true)                                   // 2 is off the network
+	fmt.Println(link.AcceptEarly("127.0.0.2:20007", time.Second)) // open while 2 listens there
+	network.SetOffline(2, true)                                   // 2 is off the network
 	fmt.Println(link.Listens())
 	// Output:
 	// <nil>
@@ -254,12 +254,12 @@ func ExampleSend() {
 	// Output: done: stop <nil>
 }
 
-func ExampleNetwork_Rise() {
+func ExampleNetwork_RaiseLimit() {
 	network := process.NewNetwork(2, process.Closes, nil)
 	defer network.Close()
-	network.Rise()                                                     // packets above the highest seen so far wait
-	fmt.Println(network.Risen(context.Background(), time.Millisecond)) // nothing came
-	network.Unbound()
+	network.RaiseLimit()                                                         // packets with more progress than any so far wait
+	fmt.Println(network.AwaitAboveLimit(context.Background(), time.Millisecond)) // nothing came
+	network.ClearLimit()
 	// Output: false <nil>
 }
 

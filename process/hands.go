@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// PacketKinds are the kinds of steps that a Cluster performs if its links have decoders and its network is under
-// Control. Packets are then messages of the engine.
+// PacketKinds are the kinds of steps that a [Deployment] performs if its links have decoders and its network is
+// controlled (see [Network.SetControlled]). Packets are then messages of the engine.
 var PacketKinds = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
 
 // hands reports waiting packets to the engine, and carries out the engine's decisions.
@@ -23,9 +23,9 @@ type hands struct {
 
 // begin discards all state for a new run.
 func (h *hands) begin() {
-	h.network.Control(false)
-	h.network.Unbound()
-	_, _, _ = h.network.Sent()
+	h.network.SetControlled(false)
+	h.network.ClearLimit()
+	_, _, _ = h.network.Poll()
 	h.numbers, h.messages = map[trace.ID]int{}, map[int]trace.ID{}
 }
 
@@ -34,9 +34,9 @@ func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
 	number := h.numbers[out.Message(s.Msg).Body]
 	delete(h.messages, number) // its outcome is known
 	if s.Kind == trace.Deliver {
-		h.network.Carry(number)
+		h.network.Deliver(number)
 	} else {
-		h.network.Break(number)
+		h.network.Drop(number)
 	}
 }
 
@@ -62,9 +62,9 @@ func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 // report reports what was sent and lost since the last call. The arrival order across links is random, so that it
 // reports packets in the order of nodes.
 func (h *hands) report(out *lockstep.Outbox) error {
-	came, lost, err := h.network.Sent()
+	came, lost, err := h.network.Poll()
 	slices.SortStableFunc(came,
-		func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+		func(a, b WaitingPacket) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, p := range came {
 		body := out.Send(p.From, p.To, p.Type, p.Tag)
 		out.Text(body, p.Text)
@@ -77,7 +77,7 @@ func (h *hands) report(out *lockstep.Outbox) error {
 			}
 		}
 		if h.messages[p.Number] == 0 { // a cut link lost it
-			h.network.Break(p.Number)
+			h.network.Drop(p.Number)
 			delete(h.messages, p.Number)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Bounds of a host process: how often it may start the server before a new process replaces it, and the timeout of a
-// command.
+// Bounds of a process that hosts a server: how often it may start the server before a new process replaces it, and the
+// timeout of a command.
 const (
 	maxIncarnations = 200
 	orderTimeout    = 10 * time.Second
@@ -22,7 +22,7 @@ func (s *Server) revive() bool {
 	if !s.idle {
 		return false
 	}
-	if order(s.Host, "start") {
+	if order(s.ControlAddress, "start") {
 		s.idle = false
 		s.incarnations++
 		return true
@@ -31,25 +31,25 @@ func (s *Server) revive() bool {
 	return false
 }
 
-// order sends a command to a host, and reports whether the host executed it. It has a timeout and no context, because
-// the server must also be killed when the campaign is interrupted.
-func order(host, what string) bool {
+// order sends a command to a server's process, and reports whether it was executed. It has a timeout and no context,
+// because the server must also be killed when the campaign is interrupted.
+func order(address, command string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), orderTimeout)
 	defer cancel()
-	answer, err := Send(ctx, host, what)
+	answer, err := Send(ctx, address, command)
 	return err == nil && answer == "done"
 }
 
-// Send writes one line to the control port of a server's host, and returns the line of the response. It waits until the
-// context ends.
-func Send(ctx context.Context, host, what string) (string, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+// Send writes one line to an address, such as a [Server].ControlAddress, and returns the line of the response. It waits
+// for the response until the context ends.
+func Send(ctx context.Context, address, line string) (string, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	if _, err := io.WriteString(conn, what+"\n"); err != nil {
+	if _, err := io.WriteString(conn, line+"\n"); err != nil {
 		return "", err
 	}
 	answer, err := bufio.NewReader(conn).ReadString('\n')

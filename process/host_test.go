@@ -68,10 +68,10 @@ func hosted(t *testing.T) (s *Supervisor, v *Server, address string, again func(
 	t.Helper()
 	s, v, address = supervised(t)
 	v.Kill()
-	v.Host = s.Port()
+	v.ControlAddress = s.Port()
 	again = func() *exec.Cmd {
 		cmd := command(address)
-		cmd.Env = append(cmd.Env, hostVariable+"="+v.Host)
+		cmd.Env = append(cmd.Env, hostVariable+"="+v.ControlAddress)
 		return cmd
 	}
 	restart(t, v, address, again())
@@ -152,9 +152,9 @@ func TestCloseKills(t *testing.T) {
 				t.Fatal(err)
 			}
 			address := s.Port()
-			v.Host = s.Port()
+			v.ControlAddress = s.Port()
 			cmd := command(address)
-			cmd.Env = append(cmd.Env, hostVariable+"="+v.Host)
+			cmd.Env = append(cmd.Env, hostVariable+"="+v.ControlAddress)
 			restart(t, v, address, cmd)
 			pid := v.Pid()
 			if idle {

@@ -10,20 +10,38 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Greeting relays the handshake of a connection before the link forwards data, and may rewrite it. The side that dialed
-// is near, and the server is far. The link forwards the rest unchanged.
-type Greeting func(near, far io.ReadWriter) error
+// Handshake relays the beginning of a connection between the dialer and the server, and may rewrite it. The link calls
+// it once for each connection. When it returns nil, the link forwards all further data unchanged, and gives it to the
+// decoders if there are any; they do not see the handshake. An error ends the connection.
+type Handshake func(dialer, server io.ReadWriter) error
 
-// Link is a proxy. It preserves the order of what it carries, and loses only whole connections.
+// Link is a proxy between a node that dials and a server. By default, everything that it carries stays in order, and it
+// loses only whole connections: a dropped packet takes its connection with it, and everything behind it.
+//
+// Two methods, called before the first connection, declare that packets depend less on each other:
+//
+//	                      by default      SetUnordered        SetDetached
+//	a waiting packet      holds up        lets later packets  lets later packets
+//	                      later packets   pass                pass
+//	a dropped packet      ends its        is lost alone       keeps waiting
+//	                      connection
+//	the connection ends   the packet      the packet          the packet stays
+//	                      is lost         is lost
+//	Deliver writes it on  its connection  its connection      the newest connection,
+//	                                                          each time again
+//	it is for             any protocol    numbered requests   servers that accept a message
+//	                                      and responses       repeatedly and on any connection
+//
+// System.Datagrams needs SetDetached on all links.
 type Link struct {
-	network  *Network
-	from, to lockstep.Node
-	listen   string
-	target   *net.TCPAddr
-	greet    Greeting
-	protocol Protocol
-	loose    bool // packets are independent of each other
-	detached bool // and of their connections
+	network   *Network
+	from, to  lockstep.Node
+	listen    string
+	target    *net.TCPAddr
+	greet     Handshake
+	protocol  Protocol
+	unordered bool // packets are independent of each other
+	detached  bool // and of their connections
 
 	beside  *net.TCPAddr  // the link is also open while the server listens there
 	timeout time.Duration // timeout for a server that does not listen yet
@@ -37,10 +55,12 @@ type Link struct {
 	newest   *pair // of those whose greeting is complete
 }
 
-// Early lets clients dial the link before its server listens at the target, while the server listens at the address
-// beside. A connection then waits for the server, and is reset after the timeout. It is for servers that dial each
-// other as soon as one begins to listen, and back off for long after a refusal.
-func (l *Link) Early(beside string, timeout time.Duration) error {
+// AcceptEarly lets the link accept connections although its server does not listen at the link's target yet. It is for
+// servers with several ports that open one after the other, and whose peers back off for long after a refusal. While
+// the server listens at the address beside, such as its first port, the link accepts. It dials the target until that
+// succeeds, and resets the connection after the timeout. Without AcceptEarly, a link refuses connections until its
+// server listens at the target.
+func (l *Link) AcceptEarly(beside string, timeout time.Duration) error {
 	address, err := loopback(beside)
 	if err != nil {
 		return err
@@ -73,7 +93,8 @@ func (l *Link) obey() {
 	}
 }
 
-// Listens reports whether the link accepts connections, and the reason if it should and does not.
+// Listens reports whether the link accepts connections. The error is the reason if it should and cannot, such as an
+// address in use.
 func (l *Link) Listens() (bool, error) {
 	l.network.mutex.Lock()
 	defer l.network.mutex.Unlock()
@@ -127,13 +148,13 @@ func (l *Link) carry(near *net.TCPConn) {
 		}
 	}
 	p.greeted()
-	var said, answered Decoder
+	var dialer, listener Decoder
 	if l.protocol != nil {
-		said, answered = l.protocol()
+		dialer, listener = l.protocol()
 	}
 	var both sync.WaitGroup
-	both.Go(func() { p.flow(near, far, p.from, l.to, said) })
-	both.Go(func() { p.flow(far, near, l.to, p.from, answered) })
+	both.Go(func() { p.flow(near, far, p.from, l.to, dialer) })
+	both.Go(func() { p.flow(far, near, l.to, p.from, listener) })
 	both.Wait()
 }
 

@@ -23,13 +23,13 @@ import (
 
 // echoing is the servers of a deployment that only echo, each behind a link.
 type echoing struct {
-	*Cluster
+	*Deployment
 	real, via []string // addresses of servers and of their links, by node-1
 }
 
 // newEchoing assigns ports and links to three servers.
-func newEchoing(c *Cluster) (*echoing, error) {
-	d := &echoing{Cluster: c}
+func newEchoing(c *Deployment) (*echoing, error) {
+	d := &echoing{Deployment: c}
 	for i := range 3 {
 		d.real, d.via = append(d.real, c.Port()), append(d.via, c.Port())
 		if _, err := c.Network.Link(0, lockstep.Node(i+1), d.via[i], d.real[i], nil); err != nil {
@@ -57,7 +57,8 @@ func (e *echoing) driver() Driver {
 
 // up starts the servers that are due and waits for them.
 func (e *echoing) up(ctx context.Context) error {
-	return e.Steady(ctx, e.Up(), func(ctx context.Context, n lockstep.Node) bool { return echoes(e.real[n-1])(ctx) })
+	return e.StartAndAwait(ctx, e.Up(),
+		func(ctx context.Context, n lockstep.Node) bool { return echoes(e.real[n-1])(ctx) })
 }
 
 func (e *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
@@ -77,7 +78,7 @@ func (e *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 // echoServers returns the system, which passes the address of each deployment to report.
 func echoServers(report func(address string)) System {
 	return System{Name: "echoes", Nodes: 3, Pace: time.Millisecond, StartTimeout: time.Minute, Events: []string{"answer"},
-		New: func(_ context.Context, c *Cluster) (Driver, error) {
+		New: func(_ context.Context, c *Deployment) (Driver, error) {
 			d, err := newEchoing(c)
 			if err != nil {
 				return Driver{}, err

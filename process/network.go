@@ -17,28 +17,40 @@ type Breakage uint8
 
 // The kinds of breakage.
 const (
-	// Closes: a cut resets connections across it and refuses new ones, as if the host were gone. A cut in one direction
-	// closes the connection, too.
+	// Closes means that a cut resets the connections across it and refuses new ones, as if the host did not exist. A
+	// cut in one direction is enough to close a connection.
 	Closes Breakage = iota
-	// Stalls: connections across a cut stall until it heals, in the direction of the cut, as when packets are lost. New
-	// connections can be opened, but no data arrives.
+	// Stalls means that connections across a cut stall until it heals, in the direction of the cut, as when a network
+	// loses all IP packets. New connections can be opened, but no data arrives.
 	Stalls
-	// Swallows: connections across a cut go on, and packets that would cross it are lost one by one, as if a server's own
-	// code dropped them. No network does that: it is for tests that instrument servers. Packets without a type pass, and
-	// so does everything on a link without a decoder.
+	// Swallows means that connections across a cut continue, and packets that would cross it are lost one by one, as if
+	// a server's own code dropped them. No network does that: it is for comparisons with tests that instrument servers.
+	// Packets without a type pass, and so does everything on a link without a decoder.
 	Swallows
 )
 
+// StallsIf returns [Stalls] if stall is true, and otherwise [Closes]. It is for targets with an option "stall".
+func StallsIf(stall bool) Breakage {
+	if stall {
+		return Stalls
+	}
+	return Closes
+}
+
 // Network holds the links between the servers of a deployment.
+//
+// It has two means to make typed packets wait at the head of their connection. SetControlled makes every packet wait
+// until Deliver or Drop decides about it; Poll returns these packets. A progress limit makes packets wait whose
+// [Packet].Progress is above it. At first there is no limit; RaiseLimit sets it, for all links alike.
 type Network struct {
 	breakage Breakage
 	nodes    int
 	owner    func(pid int) lockstep.Node // the node that a process belongs to
 
-	mutex sync.Mutex
-	gates [][]gate       // by sender and receiver, from 0
-	gone  lockstep.Nodes // nodes without connections
-	links []*Link
+	mutex   sync.Mutex
+	gates   [][]gate       // by sender and receiver, from 0
+	offline lockstep.Nodes // nodes without connections
+	links   []*Link
 
 	packets packets
 
@@ -56,8 +68,8 @@ type gate struct {
 // following is how often links check whether their server listens.
 const following = 10 * time.Millisecond
 
-// NewNetwork creates the network of the given number of nodes, without links or cuts. Owner returns the node that a
-// process belongs to. The network calls it for links that several nodes dial; otherwise it may be nil.
+// NewNetwork creates the network of the given number of nodes, without links or cuts. The function owner returns the
+// node that a process belongs to, or 0. It may be nil if no call of [Network.Link] has from 0.
 func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node) *Network {
 	n := &Network{
 		breakage: breakage,
@@ -73,16 +85,16 @@ func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node)
 			n.gates[i][j].changed = make(chan struct{})
 		}
 	}
-	n.Unbound()
+	n.ClearLimit()
 	n.closed.Go(n.follow)
 	return n
 }
 
-// Link creates a proxy that listens at the address where a node expects another, and forwards connections to that
-// node's real address. With the sender 0 any node may dial, and the kernel identifies the dialer. That is for protocols
-// in which all nodes must use the same address for a node. If greet is not nil, it carries the beginning of each
-// connection.
-func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Greeting) (*Link, error) {
+// Link creates a proxy for connections that node from opens to node to. It listens at the address listen, where from
+// expects the other node, and forwards connections to target, where the server of node to listens. With from 0 any node
+// may dial, and the kernel identifies the dialer. That is for protocols in which all nodes must use the same address
+// for a node. If greet is not nil, it relays the beginning of each connection.
+func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Handshake) (*Link, error) {
 	if int(from) > n.nodes || to < 1 || int(to) > n.nodes || from == to {
 		return nil, fmt.Errorf("process: no link from node %d to %d, there are 1..%d", from, to, n.nodes)
 	}
@@ -112,8 +124,8 @@ func loopback(text string) (*net.TCPAddr, error) {
 	return address, nil
 }
 
-// Cut sets all cuts of the network: blocked returns for each node the nodes that it does not reach. Links that are cut
-// and no longer blocked heal.
+// Cut replaces all cuts of the network: blocked returns for each node the nodes that it does not reach. Cuts that are
+// not among these heal.
 func (n *Network) Cut(blocked func(from lockstep.Node) lockstep.Nodes) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -132,20 +144,20 @@ func (n *Network) Cut(blocked func(from lockstep.Node) lockstep.Nodes) {
 	}
 }
 
-// Gone takes a node off the network, or brings it back. Its connections are reset and no new ones open, whatever the
-// breakage. That is how other nodes see the end of a server, however long it takes.
-func (n *Network) Gone(node lockstep.Node, gone bool) {
+// SetOffline takes a node off the network, or brings it back. It resets the node's connections at once, and no new ones
+// open, whatever the breakage. So the other nodes see that a server ended, even while its process takes time to end.
+func (n *Network) SetOffline(node lockstep.Node, offline bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if n.gone = n.gone.Without(node); gone {
-		n.gone = n.gone.With(node)
+	if n.offline = n.offline.Without(node); offline {
+		n.offline = n.offline.With(node)
 	}
 	for _, l := range n.links {
 		l.obey()
 	}
 }
 
-// Hold holds or releases the traffic from one node to another.
+// Hold stalls all traffic from one node to another, or releases it. Connections stay open.
 func (n *Network) Hold(from, to lockstep.Node, held bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -153,7 +165,7 @@ func (n *Network) Hold(from, to lockstep.Node, held bool) {
 	g.set(&g.held, held)
 }
 
-// Delay delays the traffic from one node to another.
+// Delay delays all traffic from one node to another by a time; 0 ends the delay.
 func (n *Network) Delay(from, to lockstep.Node, d time.Duration) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -186,7 +198,7 @@ func (n *Network) swallows(from, to lockstep.Node) bool {
 // severed reports whether connections between two nodes are impossible: a cut in either direction closes them. The
 // caller holds the network's mutex.
 func (n *Network) severed(a, b lockstep.Node) bool {
-	return n.gone.Has(a) || n.gone.Has(b) || n.breakage == Closes && (n.gates[a][b].cut || n.gates[b][a].cut)
+	return n.offline.Has(a) || n.offline.Has(b) || n.breakage == Closes && (n.gates[a][b].cut || n.gates[b][a].cut)
 }
 
 // follow opens and closes the listeners of links as their servers do.
@@ -214,8 +226,8 @@ func serves(at, dialed *net.TCPAddr) bool {
 	return dialed != nil && at.Port == dialed.Port && (at.IP.Equal(dialed.IP) || at.IP.IsUnspecified())
 }
 
-// Listens returns an error while no process listens at a loopback address. It queries the kernel, because the server
-// would notice a probing connection. If the kernel does not answer, it assumes a listener.
+// Listens returns an error while no process listens at a loopback address. It asks the kernel, because the server would
+// notice a probing connection. Where the kernel has no such table, it assumes that a process listens.
 func Listens(address string) error {
 	a, err := loopback(address)
 	if err != nil {
@@ -247,9 +259,9 @@ type dialed struct {
 	to  *net.TCPAddr
 }
 
-// Direct reports a connection of one of the processes that bypasses the link to another server. Cuts do not affect such
-// a connection.
-func (n *Network) Direct(pids []int) error {
+// CheckBypass returns an error if one of the processes has a connection to another server that bypasses the link to it.
+// Cuts do not affect such a connection.
+func (n *Network) CheckBypass(pids []int) error {
 	var targets []*net.TCPAddr
 	server := map[*net.TCPAddr]lockstep.Node{}
 	n.mutex.Lock()
@@ -267,5 +279,5 @@ func (n *Network) Direct(pids []int) error {
 	return nil
 }
 
-// NoCuts is the argument of Network.Cut that heals all cuts.
+// NoCuts is the argument of [Network.Cut] that heals all cuts.
 func NoCuts(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

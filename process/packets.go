@@ -11,17 +11,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Packet is a message in its form on a connection.
+// Packet describes a message that a [Decoder] found on a connection.
 type Packet struct {
-	// Type names the kind of packet. A packet without a type, such as a heartbeat, is carried without a decision of the
-	// engine.
+	// Type is the type of the engine's message. A packet without a type, such as a heartbeat, passes without a decision
+	// of the engine.
 	Type string
-	// Tag is its phase and round, if the protocol has them.
+	// Tag is the packet's phase and round, if the protocol has them.
 	Tag trace.Tag
-	// Height is the sender's progress according to the packet, such as the length of a log: see Network.Rise. 0:
-	// unknown.
-	Height int64
-	// Text is a short description of its content.
+	// Progress is a number in the packet that grows as the sender makes progress, such as the length of its log. 0
+	// means unknown; such a packet is never above a progress limit. See Network.RaiseLimit.
+	Progress int64
+	// Text is a short description of the packet's content.
 	Text string
 }
 
@@ -33,13 +33,14 @@ type Decoder interface {
 	Next(data []byte) (Packet, int, error)
 }
 
-// Protocol creates the decoders of a connection: for the stream of the side that dialed, and for the responses. A
-// direction without a decoder is carried unchanged.
-type Protocol func() (said, answered Decoder)
+// Protocol creates the two decoders of one connection: for the stream that the dialer sends, and for the stream that
+// the listener sends. A link calls it for each new connection. Nil means that a direction has no packets: its data
+// passes unchanged.
+type Protocol func() (dialer, listener Decoder)
 
-// Held is a packet that waits at its link for a decision.
-type Held struct {
-	// Number is unique in its network.
+// WaitingPacket is a packet that waits at its link until Deliver or Drop decides about it.
+type WaitingPacket struct {
+	// Number identifies the packet in its network.
 	Number   int
 	From, To lockstep.Node
 	Packet
@@ -50,11 +51,11 @@ type packets struct {
 	control bool
 	waiting map[int]*waiting
 	count   int
-	came    []Held // and were not reported yet
-	lost    []int  // likewise
+	arrived []WaitingPacket // and were not reported yet
+	lost    []int           // likewise
 	last    time.Time
 	wrong   error // the first decoding error
-	heights heights
+	limit   limit
 }
 
 type waiting struct {
@@ -68,19 +69,21 @@ type waiting struct {
 // Decode makes the link split its stream into packets. Call it before the first connection to the link.
 func (l *Link) Decode(p Protocol) { l.protocol = p }
 
-// Loose declares that packets of the link are independent of each other, because the receiver expects no order and
-// matches responses by number. A waiting packet then lets later packets pass, and a lost packet takes nothing with it.
-// Call it before the first connection to the link.
-func (l *Link) Loose() { l.loose = true }
+// SetUnordered declares that packets of the link are independent of each other, because the receiver expects no order
+// and matches responses by number. A waiting packet then lets later packets pass, and Drop loses a packet alone. A
+// packet is still lost with its connection. Call SetUnordered before the first connection to the link.
+func (l *Link) SetUnordered() { l.unordered = true }
 
-// Detach separates packets that are under Control from their connection permanently. Each packet waits until the end of
-// the run, and each call of Carry writes it on the newest connection. No packet is lost with a connection. It is for
-// servers that accept a message repeatedly, or on another connection. Call it before the first connection to the link.
-func (l *Link) Detach() { l.detached = true }
+// SetDetached separates packets from the connection on which they came, as long as the network is controlled. Each
+// packet waits until the end of the run, and each call of Deliver writes it on the newest connection of the link. No
+// packet is lost with a connection. It is for servers that accept a message repeatedly and on another connection; New
+// of a System with Datagrams calls it on every link. Call SetDetached before the first connection to the link.
+func (l *Link) SetDetached() { l.detached = true }
 
-// Control turns control over packets that have a type on or off. While it is on, they wait at the head of their
-// connection for a decision. Later packets wait behind them and are not visible yet. Turning it off releases all.
-func (n *Network) Control(on bool) {
+// SetControlled turns control over packets on or off. While it is on, a packet that has a type waits at the head of its
+// connection until Deliver or Drop decides about it. Later packets wait behind it, and Poll does not return them yet.
+// Turning control off releases all packets.
+func (n *Network) SetControlled(on bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.packets.control = on
@@ -91,19 +94,21 @@ func (n *Network) Control(on bool) {
 	}
 }
 
-// Sent returns the packets that began to wait since its last call, in their order. It also returns the numbers of those
-// that were lost with their connection since then. An error reports a connection that no decoder understood.
-func (n *Network) Sent() (came []Held, lost []int, err error) {
+// Poll returns what happened to packets under control since its last call: the packets that began to wait, in their
+// order, and the numbers of packets that were lost because their connection ended. An error reports the first
+// connection whose data a decoder refused.
+func (n *Network) Poll() (arrived []WaitingPacket, lost []int, err error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	p := &n.packets
-	came, lost, err = p.came, p.lost, p.wrong
-	p.came, p.lost, p.wrong = nil, nil, nil
-	return came, lost, err
+	arrived, lost, err = p.arrived, p.lost, p.wrong
+	p.arrived, p.lost, p.wrong = nil, nil, nil
+	return arrived, lost, err
 }
 
-// Carry releases a packet. It reports false if the packet no longer waits, or is detached and there is no connection.
-func (n *Network) Carry(number int) bool {
+// Deliver lets a waiting packet pass, or writes a detached one. It reports false if the packet no longer waits, or if
+// it is detached and there is no connection to write it on.
+func (n *Network) Deliver(number int) bool {
 	n.mutex.Lock()
 	if w := n.packets.waiting[number]; w != nil && w.data != nil {
 		to := w.receiver()
@@ -130,7 +135,7 @@ func (w *waiting) receiver() *net.TCPConn {
 	return p.far
 }
 
-// Data returns the bytes of a detached packet as they were on the wire.
+// Data returns the bytes of a detached packet as they were on the wire. It returns nil for other packets.
 func (n *Network) Data(number int) []byte {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -140,7 +145,8 @@ func (n *Network) Data(number int) []byte {
 	return nil
 }
 
-// Forge creates a detached packet that no node sent, and returns its number. A link between the nodes must exist.
+// Forge creates a detached packet that no node sent, and returns its number. It waits until Deliver writes it. A link
+// between the nodes must exist.
 func (n *Network) Forge(from, to lockstep.Node, data []byte) (int, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -159,9 +165,10 @@ func (n *Network) Forge(from, to lockstep.Node, data []byte) (int, error) {
 	return 0, fmt.Errorf("process: no link between nodes %d and %d", from, to)
 }
 
-// Break loses a packet as a network does: with its connection, and everything behind it. On a link that is Loose, and
-// in a network whose breakage is Swallows, the packet is lost alone.
-func (n *Network) Break(number int) bool {
+// Drop loses a waiting packet as a network does: it resets the connection, and everything behind the packet is lost,
+// too. On an unordered link, and in a network whose breakage is Swallows, the packet is lost alone. A detached packet
+// keeps waiting. Drop reports false if the packet no longer waits.
+func (n *Network) Drop(number int) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	w := n.packets.waiting[number]
@@ -170,7 +177,7 @@ func (n *Network) Break(number int) bool {
 		return false
 	case w.data != nil:
 		return true // it keeps waiting
-	case w.pair.link.loose || n.breakage == Swallows:
+	case w.pair.link.unordered || n.breakage == Swallows:
 		w.lost = true
 		return n.release(number)
 	default:
@@ -179,7 +186,7 @@ func (n *Network) Break(number int) bool {
 	}
 }
 
-// Waiting returns the number of packets that wait for a decision.
+// Waiting returns the number of packets that wait for Deliver or Drop.
 func (n *Network) Waiting() int {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -198,7 +205,7 @@ func (n *Network) release(number int) bool {
 	return true
 }
 
-// AwaitIdle waits until no packet has come or gone for the given time.
+// AwaitIdle waits until, for the given time, no decoder has found a packet and no waiting packet has left.
 func (n *Network) AwaitIdle(ctx context.Context, silence time.Duration) error {
 	begin := time.Now()
 	for {
@@ -225,7 +232,7 @@ func (p *pair) hold(from, to lockstep.Node, packet Packet, data []byte) (number 
 	defer n.mutex.Unlock()
 	q := &n.packets
 	q.last = time.Now()
-	if packet.Type == "" || from == 0 || to == 0 || !p.below(packet.Height) || !q.control {
+	if packet.Type == "" || from == 0 || to == 0 || !p.belowLimit(packet.Progress) || !q.control {
 		return 0, nil
 	}
 	q.count++
@@ -234,7 +241,7 @@ func (p *pair) hold(from, to lockstep.Node, packet Packet, data []byte) (number 
 		w.data = slices.Clone(data)
 	}
 	q.waiting[q.count] = w
-	q.came = append(q.came, Held{Number: q.count, From: from, To: to, Packet: packet})
+	q.arrived = append(q.arrived, WaitingPacket{Number: q.count, From: from, To: to, Packet: packet})
 	return q.count, w
 }
 
@@ -306,7 +313,7 @@ func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
 	switch {
 	case w != nil && w.data != nil:
 		return true
-	case w != nil && s.link.loose:
+	case w != nil && s.link.unordered:
 		data = slices.Clone(data)
 		s.link.network.closed.Go(func() {
 			if s.await(number, w) && s.wait(s.from, s.at, came) {

@@ -34,7 +34,7 @@ func (lines) Next(data []byte) (Packet, int, error) {
 		return Packet{}, 0, errors.New("this is wrong")
 	}
 	height, _ := strconv.ParseInt(rest, 10, 64) // most have none
-	return Packet{Type: kind, Text: rest, Height: height}, len(line) + 1, nil
+	return Packet{Type: kind, Text: rest, Progress: height}, len(line) + 1, nil
 }
 
 func inLines() (said, answered Decoder) { return lines{}, nil }
@@ -48,16 +48,16 @@ func decoded(t *testing.T, more ...func(*Link)) (*Network, net.Conn) {
 	for _, change := range more {
 		change(l)
 	}
-	n.Control(true)
+	n.SetControlled(true)
 	listens(t, l, true)
 	return n, dial(t, via)
 }
 
 // comes waits for packets that wait.
-func comes(t *testing.T, n *Network) (came []Held) {
+func comes(t *testing.T, n *Network) (came []WaitingPacket) {
 	t.Helper()
 	processes.Until(func() bool {
-		more, _, err := n.Sent()
+		more, _, err := n.Poll()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,44 +86,44 @@ func TestPackets(t *testing.T) {
 			came[0].Number != i+1 {
 			t.Fatalf("%+v, not %s", came, want)
 		}
-		if n.Carry(came[0].Number + 1) {
+		if n.Deliver(came[0].Number + 1) {
 			t.Error("what has not arrived is passed on")
 		}
 		if err := n.AwaitIdle(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
-		if more, lost, err := n.Sent(); len(more)+len(lost) > 0 || err != nil {
+		if more, lost, err := n.Poll(); len(more)+len(lost) > 0 || err != nil {
 			t.Fatalf("%v is not alone: %v, %v, %v", came, more, lost, err)
 		}
-		if !n.Carry(came[0].Number) || n.Carry(came[0].Number) {
+		if !n.Deliver(came[0].Number) || n.Deliver(came[0].Number) {
 			t.Error("it does not go on once")
 		}
 		heard(t, conn, want)
 	}
 	write(t, conn, "echo four\n")
 	comes(t, n)
-	n.Control(false)
+	n.SetControlled(false)
 	heard(t, conn, "four")
 	write(t, conn, "echo five\n")
 	heard(t, conn, "five")
 }
 
-// A packet that is higher than all before waits until the limit rises to the heights seen. Other packets, and those of
+// A packet with more progress than all before waits until the limit is raised. Other packets, and those of
 // clients, pass.
 func TestHeights(t *testing.T) {
 	n, conn := decoded(t)
-	n.Control(false)
+	n.SetControlled(false)
 	write(t, conn, "echo 4\n")
 	heard(t, conn, "4")
 	for _, higher := range []string{"5", "7"} {
-		n.Rise()
+		n.RaiseLimit()
 		write(t, conn, "echo 4\n")
 		heard(t, conn, "4")
-		if risen, err := n.Risen(t.Context(), time.Millisecond); risen || err != nil {
+		if risen, err := n.AwaitAboveLimit(t.Context(), time.Millisecond); risen || err != nil {
 			t.Fatal(risen, err)
 		}
 		write(t, conn, "echo "+higher+"\necho 3\n")
-		if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+		if risen, err := n.AwaitAboveLimit(t.Context(), time.Minute); !risen || err != nil {
 			t.Fatal(risen, err)
 		}
 		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
@@ -135,20 +135,20 @@ func TestHeights(t *testing.T) {
 		if err := conn.SetReadDeadline(time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		n.Rise()
+		n.RaiseLimit()
 		heard(t, conn, higher)
 		heard(t, conn, "3")
 	}
-	n.Rise()
+	n.RaiseLimit()
 	write(t, conn, "echo 8\n")
-	if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+	if risen, err := n.AwaitAboveLimit(t.Context(), time.Minute); !risen || err != nil {
 		t.Fatal(risen, err)
 	}
-	n.Unbound()
+	n.ClearLimit()
 	heard(t, conn, "8")
-	n.Rise()
+	n.RaiseLimit()
 	write(t, conn, "echo 1\n")
-	if risen, err := n.Risen(t.Context(), time.Minute); !risen || err != nil {
+	if risen, err := n.AwaitAboveLimit(t.Context(), time.Minute); !risen || err != nil {
 		t.Fatal("what there was is not forgotten", risen, err)
 	}
 	n.Cut(func(lockstep.Node) lockstep.Nodes { return trace.AllNodes(2) })
@@ -160,20 +160,20 @@ func TestPacketsBreak(t *testing.T) {
 	n, conn := decoded(t)
 	write(t, conn, "echo one\necho two\n")
 	came := comes(t, n)
-	if !n.Break(came[0].Number) {
+	if !n.Drop(came[0].Number) {
 		t.Error("it does not wait")
 	}
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection is not reset")
 	}
 	processes.Until(func() bool {
-		more, lost, err := n.Sent()
+		more, lost, err := n.Poll()
 		if len(more) > 0 || err != nil {
 			t.Fatalf("%v, %v", more, err)
 		}
 		return slices.Equal(lost, []int{came[0].Number})
 	})
-	if n.Break(came[0].Number) || n.Carry(came[0].Number) {
+	if n.Drop(came[0].Number) || n.Deliver(came[0].Number) {
 		t.Error("it still waits")
 	}
 }
@@ -205,12 +205,12 @@ func TestPacketsSwallowed(t *testing.T) {
 	}
 	write(t, conn, "echo four\n")
 	heard(t, conn, "four")
-	n.Control(true)
+	n.SetControlled(true)
 	write(t, conn, "echo five\necho six\n")
-	if came := comes(t, n); !n.Break(came[0].Number) {
+	if came := comes(t, n); !n.Drop(came[0].Number) {
 		t.Error("a waiting packet is not lost")
 	}
-	if came := comes(t, n); came[0].Text != "six" || !n.Carry(came[0].Number) {
+	if came := comes(t, n); came[0].Text != "six" || !n.Deliver(came[0].Number) {
 		t.Errorf("behind a lost packet comes %+v", came)
 	}
 	heard(t, conn, "six")
@@ -219,9 +219,9 @@ func TestPacketsSwallowed(t *testing.T) {
 // Independent packets pass in any order, and a lost packet takes nothing with it. A packet without a type overtakes
 // waiting ones.
 func TestPacketsLoose(t *testing.T) {
-	n, conn := decoded(t, (*Link).Loose)
+	n, conn := decoded(t, (*Link).SetUnordered)
 	write(t, conn, "echo one\necho two\n\necho three\necho four\n")
-	var came []Held
+	var came []WaitingPacket
 	for len(came) < 4 {
 		came = append(came, comes(t, n)...)
 	}
@@ -229,41 +229,41 @@ func TestPacketsLoose(t *testing.T) {
 		t.Errorf("%d wait", n.Waiting())
 	}
 	for _, i := range []int{2, 1} {
-		if !n.Carry(came[i].Number) || n.Break(came[i].Number) {
+		if !n.Deliver(came[i].Number) || n.Drop(came[i].Number) {
 			t.Error("it does not go on once")
 		}
 		heard(t, conn, came[i].Text)
 	}
-	if !n.Break(came[0].Number) || n.Carry(came[0].Number) {
+	if !n.Drop(came[0].Number) || n.Deliver(came[0].Number) {
 		t.Error("it is not lost once")
 	}
-	n.Control(false)
+	n.SetControlled(false)
 	heard(t, conn, "four")
 	write(t, conn, "echo five\n")
 	heard(t, conn, "five")
-	if more, lost, err := n.Sent(); len(more)+len(lost)+n.Waiting() > 0 || err != nil {
+	if more, lost, err := n.Poll(); len(more)+len(lost)+n.Waiting() > 0 || err != nil {
 		t.Errorf("%v, %v, %v", more, lost, err)
 	}
 }
 
 // If the connection of packets that wait aside ends, they are lost with it.
 func TestPacketsLooseEnd(t *testing.T) {
-	n, conn := decoded(t, (*Link).Loose)
+	n, conn := decoded(t, (*Link).SetUnordered)
 	write(t, conn, "echo one\necho two\n")
 	for came := 0; came < 2; {
 		came += len(comes(t, n))
 	}
-	n.Gone(2, true)
+	n.SetOffline(2, true)
 	var lost []int
 	processes.Until(func() bool {
-		_, more, err := n.Sent()
+		_, more, err := n.Poll()
 		if err != nil {
 			t.Fatal(err)
 		}
 		lost = append(lost, more...)
 		return len(lost) == 2
 	})
-	if n.Waiting() > 0 || n.Carry(1) {
+	if n.Waiting() > 0 || n.Deliver(1) {
 		t.Error("they still wait")
 	}
 }
@@ -271,9 +271,9 @@ func TestPacketsLooseEnd(t *testing.T) {
 // A detached packet is carried on request, any number of times, on the newest connection; so is a forged one.
 func TestPacketsDetached(t *testing.T) {
 	var link *Link
-	n, conn := decoded(t, (*Link).Detach, func(l *Link) { link = l })
+	n, conn := decoded(t, (*Link).SetDetached, func(l *Link) { link = l })
 	write(t, conn, "echo one\necho two\n")
-	var came []Held
+	var came []WaitingPacket
 	for len(came) < 2 {
 		came = append(came, comes(t, n)...)
 	}
@@ -285,32 +285,32 @@ func TestPacketsDetached(t *testing.T) {
 		number int
 		want   string
 	}{{two, "two"}, {one, "one"}, {one, "one"}} {
-		if !n.Carry(c.number) || !n.Break(c.number) {
+		if !n.Deliver(c.number) || !n.Drop(c.number) {
 			t.Errorf("%s is lost", c.want)
 		}
 		heard(t, conn, c.want)
 	}
-	n.Gone(1, true)
-	if n.Carry(one) {
+	n.SetOffline(1, true)
+	if n.Deliver(one) {
 		t.Error("a packet is carried without a connection")
 	}
-	n.Gone(1, false)
+	n.SetOffline(1, false)
 	listens(t, link, true)
 	again := dial(t, link.listen)
-	processes.Until(func() bool { return n.Carry(one) })
+	processes.Until(func() bool { return n.Deliver(one) })
 	heard(t, again, "one")
 	forged, err := n.Forge(1, 2, []byte("echo three\n"))
-	if err != nil || !n.Carry(forged) {
+	if err != nil || !n.Deliver(forged) {
 		t.Error(err)
 	}
 	heard(t, again, "three")
 	if _, err := n.Forge(1, 1, nil); err == nil || err.Error() != "process: no link between nodes 1 and 1" {
 		t.Error(err)
 	}
-	if _, lost, err := n.Sent(); len(lost) > 0 || err != nil {
+	if _, lost, err := n.Poll(); len(lost) > 0 || err != nil {
 		t.Errorf("%v, %v", lost, err)
 	}
-	n.Control(false)
+	n.SetControlled(false)
 	if n.Waiting() > 0 || n.Data(one) != nil {
 		t.Error("they still wait")
 	}
@@ -323,7 +323,7 @@ func TestPacketsConfused(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection is not reset")
 	}
-	if _, _, err := n.Sent(); err == nil || !strings.Contains(err.Error(), "what node 1 sends to 2: this is wrong") {
+	if _, _, err := n.Poll(); err == nil || !strings.Contains(err.Error(), "what node 1 sends to 2: this is wrong") {
 		t.Error(err)
 	}
 }
@@ -336,12 +336,12 @@ func TestGone(t *testing.T) {
 		listens(t, l, true)
 		conn := dial(t, via)
 		said(t, conn, "before")
-		n.Gone(node, true)
+		n.SetOffline(node, true)
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Error("the connection is not reset")
 		}
 		listens(t, l, false)
-		n.Gone(node, false)
+		n.SetOffline(node, false)
 	}
 	listens(t, l, true)
 	said(t, dial(t, via), "after")
@@ -352,11 +352,12 @@ func TestEarly(t *testing.T) {
 	s, _, beside := supervised(t)
 	target := s.Port()
 	_, l, via := network(t, Closes, target, s)
-	if err := l.Early("192.0.2.1:1", time.Hour); err == nil || !strings.Contains(err.Error(), "not on the loopback") {
+	if err := l.AcceptEarly("192.0.2.1:1", time.Hour); err == nil ||
+		!strings.Contains(err.Error(), "not on the loopback") {
 		t.Error(err)
 	}
 	listens(t, l, false)
-	if err := l.Early(beside, time.Hour); err != nil {
+	if err := l.AcceptEarly(beside, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	listens(t, l, true)
@@ -369,7 +370,7 @@ func TestEarly(t *testing.T) {
 	begin(t, late, target)
 	heard(t, conn, "early")
 	late.Kill()
-	if err := l.Early(beside, 0); err != nil {
+	if err := l.AcceptEarly(beside, 0); err != nil {
 		t.Fatal(err)
 	}
 	if conn, err := net.Dial("tcp", via); err == nil { // otherwise the link refused the connection while it opened
@@ -389,7 +390,7 @@ var lettered = System{
 	Messages:     true,
 	Types:        []string{"line"},
 	Events:       []string{"fate"},
-	New: func(_ context.Context, c *Cluster) (Driver, error) {
+	New: func(_ context.Context, c *Deployment) (Driver, error) {
 		d, err := newEchoing(c)
 		if err != nil {
 			return Driver{}, err

@@ -11,13 +11,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Steady starts the nodes that are due, and waits until the given nodes are ready according to the function; it does
-// not wait for others. It is for the beginning of a run, and for letting time pass after servers started or links
-// changed: see Did.
-func (c *Cluster) Steady(ctx context.Context, nodes lockstep.Nodes,
+// StartAndAwait starts the servers of the nodes that are due. Then it waits until the given nodes are ready according
+// to the function, for at most the StartTimeout; it does not wait for other nodes. Await says what happens otherwise.
+func (c *Deployment) StartAndAwait(ctx context.Context, nodes lockstep.Nodes,
 	ready func(context.Context, lockstep.Node) bool) error {
 	return Timed(&c.Spent.Starting, func() error {
-		if err := c.Launch(); err != nil {
+		if err := c.StartDue(); err != nil {
 			return err
 		}
 		if err := c.Await(ctx, nodes, c.StartTimeout, ready); err != nil {
@@ -28,8 +27,9 @@ func (c *Cluster) Steady(ctx context.Context, nodes lockstep.Nodes,
 	})
 }
 
-// Did returns the kinds of the steps that were performed since servers were last Steady.
-func (c *Cluster) Did() trace.Kinds { return c.did }
+// KindsSinceReady returns the kinds of the steps that Do performed in this run since StartAndAwait last succeeded. A
+// driver uses it to decide whether servers must become ready again before time passes.
+func (c *Deployment) KindsSinceReady() trace.Kinds { return c.did }
 
 // asking is the timeout of one readiness check.
 const asking = 2 * time.Second
@@ -37,7 +37,7 @@ const asking = 2 * time.Second
 // Await waits until nodes are ready according to the function, or for at most the timeout. It calls the function
 // repeatedly, each time with a timeout of two seconds. If a server ends or does not become ready, the run is
 // inconclusive. If servers bypass their links to each other, that is an error.
-func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, timeout time.Duration,
+func (c *Deployment) Await(ctx context.Context, nodes lockstep.Nodes, timeout time.Duration,
 	ready func(context.Context, lockstep.Node) bool) error {
 	limit, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took more than %s", timeout))
 	defer cancel()
@@ -56,7 +56,7 @@ func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, timeout time.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := c.direct(); err != nil {
+	if err := c.checkBypass(); err != nil {
 		return err
 	}
 	return Inconclusive(errors.Join(errs...))

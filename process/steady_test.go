@@ -21,7 +21,7 @@ import (
 // The first run begins with empty directories. A resumed run has the same servers, and restarts those that ended.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Env), 3, Closes)
+	c, err := NewDeployment(new(lockstep.Env), 3, Closes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +55,12 @@ func TestResume(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		d.Cluster.Do(&lockstep.Step{Kind: trace.Crash, Node: 2}, nil)
-		d.Cluster.Do(&lockstep.Step{Kind: trace.Restart, Node: 2}, nil)
-		if got := d.Did(); got != trace.KindsOf(trace.Crash, trace.Restart) {
+		d.Deployment.Do(&lockstep.Step{Kind: trace.Crash, Node: 2}, nil)
+		d.Deployment.Do(&lockstep.Step{Kind: trace.Restart, Node: 2}, nil)
+		if got := d.KindsSinceReady(); got != trace.KindsOf(trace.Crash, trace.Restart) {
 			t.Errorf("did %v", got)
 		}
-		d.Cluster.Do(&lockstep.Step{Kind: trace.Crash, Node: 2}, nil)
+		d.Deployment.Do(&lockstep.Step{Kind: trace.Crash, Node: 2}, nil)
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Error("data was lost", err)
@@ -68,15 +68,15 @@ func TestResume(t *testing.T) {
 	if pids[0][0] != pids[1][0] || pids[0][2] != pids[1][2] || pids[0][1] == pids[1][1] {
 		t.Errorf("the processes were %v", pids)
 	}
-	if d.Did() != 0 || d.Spent.Starting == 0 {
-		t.Errorf("did %v, %v", d.Did(), d.Spent)
+	if d.KindsSinceReady() != 0 || d.Spent.Starting == 0 {
+		t.Errorf("did %v, %v", d.KindsSinceReady(), d.Spent)
 	}
 }
 
 // Lines that a server printed before a run do not belong to that run.
 func TestLinesOfRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Env), 1, Closes)
+	c, err := NewDeployment(new(lockstep.Env), 1, Closes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestLinesOfRun(t *testing.T) {
 // A server may consist of several processes: connections of each belong to the node.
 func TestNodeOfGroup(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Env), 2, Closes)
+	c, err := NewDeployment(new(lockstep.Env), 2, Closes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,24 +42,24 @@ const firstPort = 20_000
 // deployments counts the deployments of this process.
 var deployments atomic.Uint32
 
-// NewSupervisor creates a supervisor whose servers use directories below the given one. If the tester is killed, that
-// directory is removed.
+// NewSupervisor creates a supervisor whose servers use directories below the given one. A guard process removes that
+// directory if the tester is killed.
 func NewSupervisor(dir string) (*Supervisor, error) {
 	if err := child.Dir(dir); err != nil {
 		return nil, err
 	}
 	s := &Supervisor{Memory: DefaultMemory, File: DefaultFile, dir: dir, port: firstPort}
 	var err error
-	s.Address, err = s.Another()
+	s.Address, err = s.AnotherAddress()
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Another returns a further loopback address that no other deployment uses, for servers that must all use the same
-// port.
-func (s *Supervisor) Another() (string, error) {
+// AnotherAddress returns a further loopback address that no other deployment uses, for servers that must all use the
+// same port.
+func (s *Supervisor) AnotherAddress() (string, error) {
 	var err error
 	for range 250 { // skip addresses that another process holds
 		host := address(os.Getpid(), int(deployments.Add(1)))
@@ -94,7 +94,7 @@ func (s *Supervisor) Server(name string) (*Server, error) {
 	return v, nil
 }
 
-// Check reports a server that ended on its own, or that takes too much memory.
+// Check returns an error if a server ended on its own, or takes too much memory.
 func (s *Supervisor) Check() error {
 	for _, v := range s.servers {
 		if err := v.check(); err != nil {
@@ -120,17 +120,17 @@ func (s *Supervisor) Close() error {
 
 // Server is a program that is started and ended, perhaps many times.
 type Server struct {
-	// Name is its name in reports.
+	// Name is the server's name in error texts.
 	Name string
 	// Dir is the server's directory. It survives the process.
 	Dir string
-	// Log contains its standard output and error.
+	// Log contains the server's standard output and standard error.
 	Log Log
-	// Host is an address at which the server's process accepts commands to end the server in-process and start it
-	// again. Kill and Start then use it, which saves the startup of the process. A command is a line, "stop" or
-	// "start", and the process answers "done". If it does not, Kill and Start kill the process. Empty: the process is
-	// the server.
-	Host string
+	// ControlAddress is an address at which the server's process accepts commands to end the server in-process and to
+	// start it again. Kill and Start then use it, which saves the startup of the process. A command is a line, "stop"
+	// or "start", and the process answers "done". If it does not, Kill and Start kill the process. Empty means that
+	// ending the server ends its process.
+	ControlAddress string
 
 	keeper       *Supervisor
 	child        *child.Child // nil: not started, or ended
@@ -183,7 +183,7 @@ func (s *Server) Start(cmd *exec.Cmd) error {
 // Running reports whether the server was started and not ended by the supervisor.
 func (s *Server) Running() bool { return s.child != nil && !s.idle }
 
-// Pid returns the number of its process, or 0. It is safe for concurrent use.
+// Pid returns the number of the server's process, or 0. It is safe for concurrent use.
 func (s *Server) Pid() int { return int(s.pid.Load()) }
 
 // probing is the interval of readiness checks.
@@ -207,12 +207,12 @@ func (s *Server) Await(ctx context.Context, ready func(context.Context) bool) er
 	return nil
 }
 
-// Kill ends the server at once, with all processes that it started, and waits until they are gone. If it has a Host,
-// its process stays.
+// Kill ends the server at once, with all processes that it started, and waits until they have ended. With a
+// ControlAddress the process stays, and only the server in it ends.
 func (s *Server) Kill() {
 	switch {
 	case s.idle:
-	case s.Running() && s.Host != "" && s.incarnations < maxIncarnations && order(s.Host, "stop"):
+	case s.Running() && s.ControlAddress != "" && s.incarnations < maxIncarnations && order(s.ControlAddress, "stop"):
 		s.idle = true
 	default:
 		s.end()

@@ -16,7 +16,7 @@ import (
 // noted is a system of sleeping servers whose driver records which of its functions are called.
 func noted(reuse bool, note func(string)) System {
 	return System{Name: "noted", Nodes: 1, StartTimeout: time.Minute, Reuse: reuse, Messages: true,
-		New: func(context.Context, *Cluster) (Driver, error) {
+		New: func(context.Context, *Deployment) (Driver, error) {
 			return Driver{
 				Stop:  func() { note("stop") },
 				Reset: func() error { note("reset"); return nil },
@@ -30,9 +30,9 @@ func noted(reuse bool, note func(string)) System {
 					out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1)})
 					return nil
 				},
-				Before:  func(s *lockstep.Step, _ *lockstep.Outbox) { note("before " + s.Kind.String()) },
-				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { note("request"); return nil },
-				Agree:   func(*lockstep.Outbox) lockstep.Nodes { note("agree"); return 0 },
+				Before:      func(s *lockstep.Step, _ *lockstep.Outbox) { note("before " + s.Kind.String()) },
+				Request:     func(context.Context, *lockstep.Step, *lockstep.Outbox) error { note("request"); return nil },
+				MustBeReady: func(*lockstep.Outbox) lockstep.Nodes { note("agree"); return 0 },
 				Advance: func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error {
 					note("advance")
 					return nil
@@ -82,7 +82,7 @@ func TestDriver(t *testing.T) {
 func TestOnce(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	system, ran := noted(false, func(string) {}), 0
-	err := system.Once(t.Context(), func(c *Cluster) error {
+	err := system.Once(t.Context(), func(c *Deployment) error {
 		ran = c.Server(1).Pid()
 		return nil
 	})
@@ -90,7 +90,7 @@ func TestOnce(t *testing.T) {
 		t.Errorf("pid %d, %v", ran, err)
 	}
 	wrong := errors.New("wrong")
-	if err := system.Once(t.Context(), func(*Cluster) error { return wrong }); !errors.Is(err, wrong) {
+	if err := system.Once(t.Context(), func(*Deployment) error { return wrong }); !errors.Is(err, wrong) {
 		t.Error(err)
 	}
 }
@@ -123,7 +123,7 @@ func TestWrongSystem(t *testing.T) {
 		!info.Supports.Has(trace.Replace) {
 		t.Errorf("%v, %v", info.Supports, err)
 	}
-	good.New = func(context.Context, *Cluster) (Driver, error) { return Driver{}, nil }
+	good.New = func(context.Context, *Deployment) (Driver, error) { return Driver{}, nil }
 	if _, err := good.Deploy(t.Context(), &lockstep.Env{}); err == nil ||
 		err.Error() != "process: the driver of noted has no Command or no Request" {
 		t.Error(err)

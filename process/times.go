@@ -9,14 +9,15 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// Times sums the [Spent] of complete runs, for a report of where their time goes.
+// Times sums the [Spent] of complete runs, for a report of where the real time of a campaign goes.
 type Times struct {
 	mutex sync.Mutex
 	sum   Spent
 	runs  int
 }
 
-// Spec returns a spec that checks nothing, and records the time of complete runs.
+// Spec returns a spec that checks nothing and adds the time of each complete run: it reads the [EventTime] of the run.
+// It is a spec, because a plan passes all events to its spec; combine it with others by spec.All.
 func (s *Times) Spec() lockstep.Spec {
 	return spec.OnEvent(
 		"time",
@@ -38,7 +39,7 @@ func (s *Times) Add(t Spent) {
 	s.runs++
 }
 
-// Runs is the number of runs.
+// Runs returns the number of runs added.
 func (s *Times) Runs() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -89,6 +89,7 @@ type column struct {
 	cells [][]string // by node-1
 	foot  [3][]string
 	idle  int // number of collapsed rounds
+	first int // the number of the first one
 	phase int
 	fail  bool
 }
@@ -107,6 +108,8 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 	if t.Header.Shrunk == "" {
 		columns = collapse(columns)
 	}
+	joined := slices.ContainsFunc(columns, func(c column) bool { return c.idle > 1 })
+	others := slices.ContainsFunc(columns, column.otherEvents)
 	names := make([]string, t.Header.Nodes)
 	label := len(footNames[footDelivered])
 	for i := range names {
@@ -123,12 +126,16 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 		b.WriteByte('\n')
 		columns = columns[k:]
 	}
+	if joined {
+		b.WriteString("idle: nothing arrived, was lost or changed in these rounds\n\n")
+	}
 	drawSettling(b, t)
-	drawPast(b, t, o)
+	drawPast(b, t, o, others)
 }
 
-// drawPast prints the rounds with the causal past of the finding.
-func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
+// drawPast prints the rounds with the causal past of the finding, and explains the sign of other events if there are
+// any.
+func drawPast(b *strings.Builder, t *trace.Trace, o Options, others bool) {
 	stars := about(t)
 	if len(stars) == 0 {
 		return
@@ -156,8 +163,11 @@ func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
 		first = last
 	}
 	if len(parts) > 0 {
-		text := fmt.Sprintf("* is what the finding is about; it depends on steps in %s %s",
-			words.Plural(count, "round"), strings.Join(parts, ", "))
+		text := fmt.Sprintf("* is the finding, which depends on steps in %s %s", words.Plural(count, "round"),
+			strings.Join(parts, ", "))
+		if others {
+			text += "; " + otherSign + "is another event"
+		}
 		b.WriteString(strings.Join(plain.Wrap(text, o.width(), 2, maxLines), "\n") + "\n\n")
 	}
 }
@@ -177,7 +187,7 @@ func roundColumns(t *trace.Trace, o Options) []column {
 	stars := about(t)
 	for i, r := range t.Rounds {
 		c := &columns[i]
-		c.head = []string{fmt.Sprintf("%d %s", r.Number, plain.Clean(r.Name))}
+		c.first, c.head = r.Number, []string{fmt.Sprintf("%d %s", r.Number, plain.Clean(r.Name))}
 		c.phase = r.Phase
 		c.cells = make([][]string, t.Header.Nodes)
 		for n := range c.cells {
@@ -191,7 +201,7 @@ func roundColumns(t *trace.Trace, o Options) []column {
 	arrows := map[trace.ID]trace.Sent{}
 	for i := range t.Records {
 		rec := &t.Records[i]
-		sign := "^ "
+		sign := otherSign
 		if contains(stars, i) {
 			sign = "* "
 		}
@@ -358,6 +368,15 @@ func changes(was, is string) []string {
 	return changed
 }
 
+// otherSign marks an event that is not the finding's.
+const otherSign = "^ "
+
+// otherEvents reports whether the column has an event that is not the finding's.
+func (c column) otherEvents() bool {
+	return slices.ContainsFunc(slices.Concat(c.cells...),
+		func(line string) bool { return strings.HasPrefix(line, otherSign) })
+}
+
 // idleRound reports whether nothing but isolation happened in the column.
 func (c *column) idleRound() bool {
 	for _, cell := range c.cells {
@@ -378,7 +397,7 @@ func collapse(columns []column) []column {
 			c.idle = 1
 			if k := len(out) - 1; k >= 0 && out[k].idle > 0 && out[k].phase == c.phase {
 				out[k].idle++
-				out[k].head = []string{fmt.Sprintf("%d idle", out[k].idle)}
+				out[k].head = []string{fmt.Sprintf("%d-%d idle", out[k].first, out[k].first+out[k].idle-1)}
 				continue
 			}
 		}

@@ -429,16 +429,16 @@ func statesOf(r *trace.Record, add func(trace.Node, string)) {
 func (p *Passing) Lines(most int) []string {
 	lines := []string{"the run passes without " + p.Without}
 	for _, s := range p.Subjects[:min(len(p.Subjects), most)] {
-		lines = append(lines, fmt.Sprintf("with it, %s; without it, %s", s.Failing, s.Passing))
+		lines = append(lines, fmt.Sprintf("in the failing run, %s; in the passing run, %s", s.Failing, s.Passing))
 	}
 	if few := some(p.Extras, extrasOfNode); len(few) > 0 {
 		for i, e := range few {
 			if i == 3*most {
 				break
 			}
-			which := "without it, "
+			which := "only in the passing run: "
 			if e.Failing {
-				which = "with it, "
+				which = "only in the failing run: "
 			}
 			lines = append(lines, which+e.String())
 		}
@@ -453,7 +453,7 @@ func (p *Passing) Lines(most int) []string {
 		if d.Node == 0 {
 			where = "clients"
 		}
-		lines = append(lines, fmt.Sprintf("%s: with it %s; without it %s", where, d.Failing, d.Passing))
+		lines = append(lines, fmt.Sprintf("%s: failing run %s; passing run %s", where, d.Failing, d.Passing))
 	}
 	return lines
 }

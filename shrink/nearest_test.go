@@ -48,7 +48,7 @@ func ExampleNearest() {
 	}
 	// Output:
 	// the run passes without the crash of node 1 (step 3)
-	// node 1: with it "return c1 is 0" (step 5); without it "return c1 is 102" (step 3)
+	// node 1: failing run "return c1 is 0" (step 5); passing run "return c1 is 102" (step 3)
 }
 
 // The passing run lacks one element of the failing run, has no finding, and each reported difference is in the runs.
@@ -118,7 +118,7 @@ func TestNearestInTime(t *testing.T) {
 		t.Fatalf("%q", lines)
 	}
 	report := regexp.MustCompile(
-		`^with it, node 3 at [0-9.]+ s: holds (0 of 1); without it, node 3 at [0-9.]+ s: holds (0 of 0)$`)
+		`^in the failing run, node 3 at [0-9.]+ s: holds (0 of 1); in the passing run, node 3 at [0-9.]+ s: holds (0 of 0)$`)
 	if !report.MatchString(lines[1]) || len(p.Subjects) != 1 {
 		t.Errorf("%q, %+v", lines, p.Subjects)
 	}

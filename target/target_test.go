@@ -31,7 +31,7 @@ func ExampleFind() {
 	_, err = target.Find(smr.Targets, "zab")
 	fmt.Println(err)
 	// Output:
-	// the papers' replicated log with the bug of Fig. 1 <nil>
+	// smr with a bug: a node dates its log by the last phase that it joined <nil>
 	// unknown target "zab": one of smr, smr-bug
 }
 

@@ -64,7 +64,7 @@ type address struct{ at, via string }
 
 // deployment is the servers of one worker.
 type deployment struct {
-	*process.Cluster
+	*process.Deployment
 	options          Cluster
 	program          string
 	redis, sentinels [nodes]address
@@ -73,13 +73,13 @@ type deployment struct {
 
 // deploy assigns ports and links to the servers. All others use the same address of a server: there is one link for
 // each.
-func (c Cluster) deploy(_ context.Context, servers *process.Cluster) (process.Driver, error) {
+func (c Cluster) deploy(_ context.Context, servers *process.Deployment) (process.Driver, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		return process.Driver{}, errors.New("redis: redis-server is not installed; `make setup` installs it")
 	}
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: 1, Mix: kv.Mix{Put: 1, Get: 1}}
-	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(load, nodes)}
+	d := &deployment{Deployment: servers, options: c, program: program, clients: kv.NewClients(load, nodes)}
 	for i := range nodes {
 		for _, a := range []*address{&d.redis[i], &d.sentinels[i]} {
 			a.at, a.via = d.Port(), d.Port()
@@ -170,7 +170,7 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	d.clients.At(out)
 	given, _ := d.clients.Given(s.Request)
 	op, node := *given, s.Node
-	return d.Ask(ctx, op.Client, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
+	return d.StartCall(ctx, op.Client, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
 		result, err := d.do(ctx, node, op)
 		return func(out *lockstep.Outbox) {
 			if d.clients.At(out); err != nil {

@@ -34,11 +34,11 @@ func server(n *bubble.Node, careful bool, dial func(int) (textbook.Peer, error))
 	c.Apply = func(index int, e textbook.Entry) { n.Emit("applied", applied{index, e}) }
 	c.Elected = func(term int) { n.Emit("leader", term) }
 	s := textbook.New(c)
-	n.State(func() string {
+	n.SetState(func() string {
 		role, term, last, commit := s.Status()
 		return fmt.Sprintf("%s term=%d last=%d commit=%d", role, term, last, commit)
 	})
-	n.Request(func(id int32, text string) {
+	n.OnRequest(func(id int32, text string) {
 		if s.Propose(text) != nil { // the client retries later
 			time.AfterFunc(100*time.Millisecond, func() {
 				n.World().Offer(trace.Pending{ID: id + 1000, To: trace.AllNodes(n.Nodes()), Text: text})

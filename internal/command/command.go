@@ -39,9 +39,9 @@ func App(commands ...any) cli.App {
 
 // ownCommands are the commands that concern no single target.
 type ownCommands struct {
-	Demo  demoCmd  `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
+	Demo  demoCmd  `cmd:"" help:"Find, shrink, explain and draw a bug in a small replicated log."`
 	Copy  copyCmd  `cmd:"" help:"Copy Go packages, so that several versions link into one test."`
-	Paper paperCmd `cmd:"" passthrough:"" help:"Make the tables of the papers and of the documentation again."`
+	Paper paperCmd `cmd:"" passthrough:"" help:"Regenerate the tables of the papers and of the documentation."`
 }
 
 // processTargets are the targets whose nodes are processes, on systems with process groups.

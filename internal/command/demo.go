@@ -20,7 +20,7 @@ type demoCmd struct {
 // Help returns the longer help.
 func (demoCmd) Help() string {
 	return "The replicated log of \"Testing Consensus Implementations using Communication Closure\",\nfirst with " +
-		"the bug of Fig. 1, then without.\n\nExample:\n  lockstep demo"
+		"the bug that the paper shows (Fig. 1), then without.\n\nExample:\n  lockstep demo"
 }
 
 const demoRuns = 50_000
@@ -50,8 +50,8 @@ func (d *demoCmd) Run(e *cli.Env) error {
 	if err = errors.Join(err, k.NotShrunk); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is,
-		k.Shrunk.Attempts)
+	fmt.Fprintf(e.Out, "\n2. Shrunk from %s\n   to %s, in %d more runs.\n"+
+		"   The smaller run violates the same property, with other values.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
 	if err := e.Grid(k.Trace); err != nil {
 		return err
 	}

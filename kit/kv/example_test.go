@@ -34,7 +34,7 @@ func store(primary bool) bubble.Cluster {
 			op     kv.Op
 			result kv.Result
 		}
-		n.Request(func(id int32, _ string) { // a client asks this node
+		n.OnRequest(func(id int32, _ string) { // a client asks this node
 			lock.Lock()
 			op, _ := clients.Given(id)
 			o := *op
@@ -74,7 +74,8 @@ func store(primary bool) bubble.Cluster {
 			}
 		}
 	}
-	return bubble.Cluster{Name: "store", Nodes: nodes, Exact: true, Process: bubble.Process{Serial: true}, Start: start,
+	return bubble.Cluster{Name: "store", Nodes: nodes, Deterministic: true, Process: bubble.Process{Serial: true},
+		Start: start,
 		Begin: func(w *bubble.World) {
 			clients = kv.NewClients(load, nodes)
 			clients.Begin(w.Source(1), w)

@@ -20,7 +20,7 @@ func Activity(r *lockstep.Result) []string {
 	if r.Runs == 0 {
 		return nil
 	}
-	lines := []string{"a run: " + strings.Join(happened(r), ", ")}
+	lines := []string{"average run: " + strings.Join(happened(r), ", ")}
 	for _, j := range r.Checked {
 		if j.Sometimes && j.N > 0 {
 			lines = append(lines, fmt.Sprintf("%s: happened %s, in %s", plain.Clean(j.Name), words.Count(j.N, "time"),

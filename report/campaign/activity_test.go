@@ -25,7 +25,7 @@ func TestActivity(t *testing.T) {
 			Events:  []lockstep.Count{{Name: "call", N: 250}, {Name: "return", N: 199}},
 			Checked: []lockstep.Count{{Name: "p", N: 300, Runs: 100}, {Name: "q", N: lockstep.NotCounted}}},
 			[]string{
-				"a run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered",
+				"average run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered",
 				"property p was checked 300 times, 3 a run",
 			}},
 		{"idle rounds", lockstep.Result{
@@ -36,7 +36,7 @@ func TestActivity(t *testing.T) {
 			Events:   commit,
 			Checked:  []lockstep.Count{{Name: "p", N: 6}},
 		},
-			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was checked 6 times, 0.06 a run",
+			[]string{"average run: 10 steps, 0.06 events (commit 0.06)", "property p was checked 6 times, 0.06 a run",
 				"nothing observable happened in 94 of 100 runs (94 %)",
 				"warning: most runs are idle: in the rounds of uniform, nodes with timeouts of their own may get nothing " +
 					"done; try the strategy walk, pos or partition, or more rounds"}},
@@ -47,7 +47,7 @@ func TestActivity(t *testing.T) {
 			Virtual:  trace.Time(365 * time.Second),
 			Events:   []lockstep.Count{{Name: "leader", N: 4}},
 		},
-			[]string{"a run: 10 steps, 1m31.3s of virtual time, 1 events (leader 1)"}},
+			[]string{"average run: 10 steps, 1m31.3s of virtual time, 1 events (leader 1)"}},
 		{"seldom checked", lockstep.Result{
 			Strategy: "pos",
 			Runs:     100,
@@ -55,7 +55,7 @@ func TestActivity(t *testing.T) {
 			Events:   []lockstep.Count{{Name: "leader", N: 100}},
 			Checked:  []lockstep.Count{{Name: "p", N: 130, Runs: 13}},
 		},
-			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was checked 130 times, 1.3 a run",
+			[]string{"average run: 10 steps, 1 events (leader 1)", "property p was checked 130 times, 1.3 a run",
 				"warning: property p was checked in 13 of 100 runs only: try longer runs, or baseline:drop=0, which has no " +
 					"faults; if they are idle, too, look at the system's adapter"}},
 		{"checked often enough", lockstep.Result{
@@ -65,7 +65,7 @@ func TestActivity(t *testing.T) {
 			Events:   []lockstep.Count{{Name: "leader", N: 200}},
 			Checked:  []lockstep.Count{{Name: "p", N: 50, Runs: 50}},
 		},
-			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 50 times, 0.5 a run"}},
+			[]string{"average run: 10 steps, 2 events (leader 2)", "property p was checked 50 times, 0.5 a run"}},
 		{"in fewer than half of the runs", lockstep.Result{
 			Strategy: "pos",
 			Runs:     100,
@@ -73,7 +73,7 @@ func TestActivity(t *testing.T) {
 			Events:   []lockstep.Count{{Name: "leader", N: 200}},
 			Checked:  []lockstep.Count{{Name: "p", N: 49, Runs: 49}},
 		},
-			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 49 times, 0.49 a run",
+			[]string{"average run: 10 steps, 2 events (leader 2)", "property p was checked 49 times, 0.49 a run",
 				"warning: property p was checked in 49 of 100 runs only: try longer runs, or baseline:drop=0, which has no " +
 					"faults; if they are idle, too, look at the system's adapter"}},
 		{"never checked", lockstep.Result{
@@ -83,7 +83,7 @@ func TestActivity(t *testing.T) {
 			IdleRuns: 1,
 			Checked:  []lockstep.Count{{Name: "p"}},
 		},
-			[]string{"a run: 10 steps, no events", "warning: property p was never checked",
+			[]string{"average run: 10 steps, no events", "warning: property p was never checked",
 				"warning: most runs are idle: try longer runs, or delay, which follows the system's own time; if they are " +
 					"idle, too, look at the system's adapter"}},
 		{"checked by states", lockstep.Result{
@@ -93,7 +93,7 @@ func TestActivity(t *testing.T) {
 			IdleRuns: 1,
 			Checked:  []lockstep.Count{{Name: "p", N: 10}},
 		},
-			[]string{"a run: 10 steps, no events", "property p was checked 10 times, 10 a run"}},
+			[]string{"average run: 10 steps, no events", "property p was checked 10 times, 10 a run"}},
 	} {
 		got := campaign.Activity(&c.result)
 		if c.result.Runs > 0 {
@@ -130,5 +130,5 @@ func ExampleActivity() {
 	}) {
 		fmt.Println(line)
 	}
-	// Output: a run: 25 steps, 1.5 events (commit 1.5)
+	// Output: average run: 25 steps, 1.5 events (commit 1.5)
 }

@@ -39,14 +39,15 @@ type Campaign struct {
 	// TimeUp reports that the campaign used up its time.
 	TimeUp bool
 
-	// Trace is the file of the first finding, shrunk, and Page its page. Traces are the files of all findings that were
-	// kept.
-	Trace, Page string
+	// Trace is the file of the first finding, shrunk, and Page its page. Found is the file of the same run before it was
+	// shrunk; empty if it was not. Traces are the files of all findings that were kept.
+	Trace, Page, Found string
 	// Pictures are the pictures that the spec drew of the first finding.
 	Pictures []string
 	Traces   []string
-	// Shrunk describes how far the first finding was shrunk.
-	Shrunk string
+	// Shrunk describes how far the first finding was shrunk. ShrunkText is the finding's text in the shrunk run, whose
+	// values may differ from those of the run as it was found.
+	Shrunk, ShrunkText string
 	// Why describes how the first finding differs from the nearest run that passes.
 	Why []string
 	// Groups are groups of similar findings.
@@ -194,10 +195,10 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 		}
 		fmt.Fprintln(&b, plain.Clean(text))
 		if r.Guarantee.PerRun > 0 && !r.Guarantee.Certain {
-			fmt.Fprintf(&b, "           %s: at least %.3g; for 0.95 it takes %s\n",
+			fmt.Fprintf(&b, "           %s hit it with probability at least %.3g; probability 0.95 takes %s\n",
 				words.These(r.Runs, "run"), r.Guarantee.After(r.Runs), orMany(r.Guarantee.Runs(0.95)))
 			if terms := r.Guarantee.Assumes; len(terms) > 0 {
-				fmt.Fprintf(&b, "           on these terms: %s\n", plain.Clean(strings.Join(terms, "; ")))
+				fmt.Fprintf(&b, "           assumptions: %s\n", plain.Clean(strings.Join(terms, "; ")))
 			}
 		}
 	}
@@ -210,9 +211,14 @@ func (c *Campaign) Write(w io.Writer, color bool) error {
 	for _, line := range c.reached() {
 		fmt.Fprintln(&b, line)
 	}
-	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
+	same := ""
+	if r.Determinism == lockstep.Deterministic && r.Diverged == 0 && !r.Interrupted && c.ended() == "" {
+		same = " (the same command gives the same digest)"
+	}
+	fmt.Fprintf(&b, "digest %016x%s\n", r.Digest, same)
 	for _, line := range []struct{ text, value string }{
 		{"trace", c.Trace},
+		{"trace before shrinking", c.Found},
 		{"page", c.Page},
 		{"drawn by the spec:", strings.Join(c.Pictures, ", ")},
 		{"replay it with:", c.Replay},

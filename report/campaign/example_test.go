@@ -58,12 +58,12 @@ func ExampleCampaign_Write() {
 	// Output:
 	// smr-bug nodes=3 under uniform:period=4,isolations=4,rounds=16, seed 1
 	// 3000 runs, 152000 steps in 490ms (6122 runs/s, 310204 steps/s)
-	// a run: 50.7 steps, no events
+	// average run: 50.7 steps, no events
 	// property prefix was checked 9120 times, 3.04 a run
 	// guarantee: one run hits a given 4-periodic uniform execution with probability at least 7.05e-06 (there are 141905)
-	//            these 3000 runs: at least 0.0209; for 0.95 it takes 424926 runs
-	//            on these terms: messages are lost as the rounds say; nothing else is random
-	// digest 0123456789abcdef
+	//            these 3000 runs hit it with probability at least 0.0209; probability 0.95 takes 424926 runs
+	//            assumptions: messages are lost as the rounds say; nothing else is random
+	// digest 0123456789abcdef (the same command gives the same digest)
 	// PASS nothing found
 }
 

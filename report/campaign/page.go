@@ -225,7 +225,7 @@ func (p *pageData) promise() {
 				words.These(p.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)),
 		)
 		if len(g.Assumes) > 0 {
-			p.Promise = append(p.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
+			p.Promise = append(p.Promise, "Assumptions: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
 		}
 	}
 }

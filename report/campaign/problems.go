@@ -64,6 +64,9 @@ func (c *Campaign) Summary() string {
 			others[p.Severity]--
 		}
 	}
+	if verdict == trace.Fail && c.differs() {
+		text += "; after shrinking: " + plain.Cut(plain.Clean(c.ShrunkText), maxProblemText)
+	}
 	more := ""
 	for _, s := range []string{lockstep.SeverityError, lockstep.SeverityWarning} {
 		if n := others[s]; n > 0 {
@@ -74,6 +77,12 @@ func (c *Campaign) Summary() string {
 		text += "; also" + strings.TrimPrefix(more, ",")
 	}
 	return strings.ToUpper(string(verdict)) + " " + text
+}
+
+// differs reports whether the shrunk run has other values in the text of its finding than the run that was found.
+func (c *Campaign) differs() bool {
+	f := c.Result.First()
+	return f != nil && c.ShrunkText != "" && c.ShrunkText != f.Finding.Text
 }
 
 // weak returns the first problem because of which a campaign that found nothing says little.

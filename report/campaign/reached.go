@@ -58,9 +58,9 @@ func share(part, of int) string { return fmt.Sprintf("%5.1f%%", 100*float64(part
 
 // nextRun says what a campaign says about its next run.
 func nextRun(e novelty.Estimate) string {
-	return fmt.Sprintf("reaches something new with probability %s (%s to %s, %.0f%% confidence); new is %s, "+
-		"and %d of %s reached one that no other did", percent(e.Probability), percent(e.Lower), percent(e.Upper),
-		100*e.Confidence, e.Criterion, e.Only, words.Count(e.Runs, "run"))
+	return fmt.Sprintf("reaches something new with probability %s (%.0f%% confidence: %s to %s); "+
+		"%d of %s reached something that no other run did: %s", percent(e.Probability), 100*e.Confidence,
+		percent(e.Lower), percent(e.Upper), e.Only, words.Count(e.Runs, "run"), e.Criterion)
 }
 
 // probability is the probability that the next run reaches something new, with its limits.

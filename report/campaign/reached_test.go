@@ -42,11 +42,11 @@ func TestReached(t *testing.T) {
 		return b.String()
 	}
 	has("text", text(), "a leader crashes: happened 3 times, in 2 runs\n",
-		"next run: reaches something new with probability 20% (0% to 55.6%, 95% confidence); new is a pair of consecutive "+
-			"steps and events at a node, and 2 of 10 runs reached one that no other did\n",
+		"next run: reaches something new with probability 20% (95% confidence: 0% to 55.6%); 2 of 10 runs reached "+
+			"something that no other run did: a pair of consecutive steps and events at a node\n",
 		`warning: "a snapshot is lost" is expected at least once, and happened in none of 10 runs`)
 	has("a Go test", strings.Join(campaign.NextRun(r), "\n"),
-		"next run: reaches something new with probability 20% (0% to 55.6%")
+		"next run: reaches something new with probability 20% (95% confidence: 0% to 55.6%)")
 	var fleet bytes.Buffer
 	if err := campaign.FleetPage(&fleet, &campaign.Fleet{Campaigns: []campaign.FleetCampaign{{Campaign: c}}}); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestReached(t *testing.T) {
 	c.Next = &novelty.Estimate{Criterion: "a statement", Runs: 10, Upper: 0.25, Confidence: 0.95}
 	has("text", text(), "statements executed in 10 runs:\n"+
 		"  kv      100.0% of 30\n  kv/log   50.0% of 10,  50.0% only under faults\n",
-		"in all:  75.0% of 40,  12.5% only under faults\n", "new is a statement, and 0 of 10 runs")
+		"in all:  75.0% of 40,  12.5% only under faults\n", "0 of 10 runs reached something that no other run did: a statement\n")
 	document, err := json.Marshal(c.Document())
 	if err != nil {
 		t.Fatal(err)

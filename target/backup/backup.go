@@ -27,7 +27,7 @@ type Cluster struct {
 // Targets are the map with and without its bug.
 var Targets = []target.Target{
 	target.Of("backup", "a map on a primary and its backups, correct", Cluster{}, kv.Linearizable),
-	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{EarlyAnswers: true},
+	target.Of("backup-bug", "backup with a bug: the primary answers too early", Cluster{EarlyAnswers: true},
 		kv.Linearizable),
 }
 

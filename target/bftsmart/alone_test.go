@@ -18,7 +18,7 @@ import (
 // delays some of them according to a rule.
 type wires struct {
 	*proxied
-	held  map[string][]process.Held
+	held  map[string][]process.WaitingPacket
 	marks [replicas]int         // lines of logs that were processed
 	done  [replicas][]Execution // the executions of each replica
 }
@@ -48,14 +48,14 @@ func shows(t *testing.T, attempt func(w *wires) bool) {
 // run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up after a
 // minute, as when all replicas have executed the request. The rule names the set under which a message is held. After
 // each message, after returns the sets to release.
-func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, after func() []string,
+func (w *wires) run(t *testing.T, rule func(f process.WaitingPacket, m Message) string, after func() []string,
 	enough func() bool) (happened bool) {
 	t.Helper()
 	outside.JVM(t)
-	w.held = map[string][]process.Held{}
+	w.held = map[string][]process.WaitingPacket{}
 	cluster := Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}
 	system := cluster.proxied()
-	system.New = func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+	system.New = func(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 		d, err := cluster.newProxied(ctx, servers)
 		if err != nil {
 			return process.Driver{}, err
@@ -63,11 +63,11 @@ func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, a
 		w.proxied = d
 		return d.driver(), nil
 	}
-	err := system.Once(t.Context(), func(*process.Cluster) error {
+	err := system.Once(t.Context(), func(*process.Deployment) error {
 		if err := w.enter(t.Context()); err != nil {
 			return err
 		}
-		w.Network.Control(true)
+		w.Network.SetControlled(true)
 		if err := w.client.append(1); err != nil {
 			return err
 		}
@@ -92,8 +92,9 @@ func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, a
 }
 
 // step passes the messages that arrived, unless the rule holds them, and then those to be released.
-func (w *wires) step(ctx context.Context, rule func(f process.Held, m Message) string, after func() []string) error {
-	came, _, err := w.Network.Sent()
+func (w *wires) step(ctx context.Context, rule func(f process.WaitingPacket, m Message) string,
+	after func() []string) error {
+	came, _, err := w.Network.Poll()
 	for _, f := range came {
 		if name := rule(f, decoded(content(w.Network.Data(f.Number))).(Message)); name != pass {
 			w.held[name] = append(w.held[name], f)
@@ -115,9 +116,9 @@ func (w *wires) step(ctx context.Context, rule func(f process.Held, m Message) s
 }
 
 // forward delivers a message when there is a connection.
-func (w *wires) forward(ctx context.Context, f process.Held) error {
+func (w *wires) forward(ctx context.Context, f process.WaitingPacket) error {
 	return process.Retry(ctx, timeout, "no connection", func(context.Context) error {
-		if !w.Network.Carry(f.Number) {
+		if !w.Network.Deliver(f.Number) {
 			return errors.New("not yet")
 		}
 		return nil
@@ -142,7 +143,7 @@ func (w *wires) executed() {
 // twice. No message is lost and no replica fails. The bug is in BFT-SMaRt, not in Lockstep.
 func TestExecutedTwiceAlone(t *testing.T) {
 	shows(t, func(w *wires) bool {
-		rule := func(f process.Held, m Message) string {
+		rule := func(f process.WaitingPacket, m Message) string {
 			if m.Type == "ACCEPT" && m.Epoch == 0 && f.To != 1 {
 				return "accept"
 			}
@@ -166,7 +167,7 @@ func TestLateVotesAlone(t *testing.T) {
 func (w *wires) lateVotes(t *testing.T) bool {
 	t.Helper()
 	changed := map[int]bool{} // the replicas that have voted in epoch 1
-	rule := func(f process.Held, m Message) string {
+	rule := func(f process.WaitingPacket, m Message) string {
 		changed[m.Sender] = changed[m.Sender] || m.Type == "WRITE" && m.Epoch == 1
 		switch {
 		case m.Type == "WRITE" && m.Epoch == 0 && len(voters(changed)) < replicas:

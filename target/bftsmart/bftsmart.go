@@ -23,7 +23,7 @@ type Cluster struct {
 
 // Target is the cluster with its guarantees.
 var Target = target.Of("bftsmart",
-	"BFT-SMaRt: JD's fork of the line before TLS, unmodified, four replicas and a client", Cluster{}, Promise).
+	"BFT-SMaRt without TLS (JD's fork), unmodified, four replicas and a client", Cluster{}, Promise).
 	Settled(150).
 	Guided(guides()...)
 

@@ -44,7 +44,7 @@ func deployAgented(c Cluster, ctx context.Context, place *lockstep.Env) (lockste
 // deployProxied deploys a cluster whose second replica will be killed.
 func deployProxied(c Cluster, ctx context.Context, place *lockstep.Env) (lockstep.Deployment, func() int, error) {
 	s, pid := c.proxied(), func() int { return 0 }
-	s.New = func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+	s.New = func(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 		pid = servers.Server(2).Pid
 		return c.deploy(ctx, servers)
 	}

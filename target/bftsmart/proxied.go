@@ -23,7 +23,7 @@ import (
 // epoch. Silence for a while counts as quiescence.
 type proxied struct {
 	programs
-	*process.Cluster
+	*process.Deployment
 	ports  [replicas]int           // for clients; the port after it is for replicas
 	hosts  [replicas][replicas]int // likewise, as configured in each replica
 	client client
@@ -59,7 +59,7 @@ func (c Cluster) proxied() process.System {
 }
 
 // deploy creates the driver of a deployment.
-func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+func (c Cluster) deploy(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 	d, err := c.newProxied(ctx, servers)
 	if err != nil {
 		return process.Driver{}, err
@@ -68,7 +68,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 }
 
 // newProxied assigns ports and links to the replicas. The higher of two replicas connects to the lower.
-func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*proxied, error) {
+func (c Cluster) newProxied(ctx context.Context, servers *process.Deployment) (*proxied, error) {
 	p, err := c.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*pro
 	if err != nil {
 		return nil, err
 	}
-	d := &proxied{programs: p, Cluster: servers, ports: [replicas]int(free)}
+	d := &proxied{programs: p, Deployment: servers, ports: [replicas]int(free)}
 	free = free[replicas:]
 	for i := range replicas {
 		d.hosts[i] = d.ports
@@ -89,7 +89,7 @@ func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*pro
 				return nil, err
 			}
 			link.Decode(func() (said, answered process.Decoder) { return &decoder{d, high}, &decoder{d, low} })
-			link.Detach()
+			link.SetDetached()
 		}
 	}
 	return d, nil

@@ -76,7 +76,7 @@ func (c Cluster) system() process.System {
 		New:          c.deploy,
 		Reuse:        true,
 		Messages:     !c.timed(),
-		Stall:        c.Stall,
+		Breakage:     process.StallsIf(c.Stall),
 		Pace:         c.pace(),
 		StartTimeout: c.StartTimeout,
 		Types:        Types,

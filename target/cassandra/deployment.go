@@ -15,7 +15,7 @@ import (
 
 // deployment is the ring of one worker and its clients. It serves one run after the other, each with a separate row.
 type deployment struct {
-	*process.Cluster
+	*process.Deployment
 	options Cluster
 	java    *jvm.JVM
 
@@ -32,24 +32,24 @@ type deployment struct {
 }
 
 // deploy fetches a version and creates the links.
-func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+func (c Cluster) deploy(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 	java, err := prepare(ctx, c)
 	if err != nil {
 		return process.Driver{}, err
 	}
-	d := &deployment{Cluster: servers, options: c, java: java}
+	d := &deployment{Deployment: servers, options: c, java: java}
 	driver := process.Driver{
-		Reset:   d.reset,
-		Command: d.write,
-		Ready:   d.ready,
-		Begin:   d.begin,
-		Before:  d.before,
-		Request: d.ask,
-		Agree:   func(*lockstep.Outbox) lockstep.Nodes { return 0 },
-		Advance: d.pass,
-		Inspect: d.inspect,
-		Log:     relevant,
-		Close:   d.close,
+		Reset:       d.reset,
+		Command:     d.write,
+		Ready:       d.ready,
+		Begin:       d.begin,
+		Before:      d.before,
+		Request:     d.ask,
+		MustBeReady: func(*lockstep.Outbox) lockstep.Nodes { return 0 },
+		Advance:     d.pass,
+		Inspect:     d.inspect,
+		Log:         relevant,
+		Close:       d.close,
 	}
 	if !c.timed() {
 		driver.Quiesce = d.quiesce
@@ -170,7 +170,7 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 	if d.options.Bounded && out.Settling() {
 		return nil
 	}
-	if err := d.Launch(); err != nil {
+	if err := d.StartDue(); err != nil {
 		return err
 	}
 	id := int(s.Request)
@@ -182,7 +182,7 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 		},
 	)
 	c, statement := d.clients[s.Node-1], Transactions[d.next].statement(d.row())
-	return d.Ask(ctx, id, 0, func(ctx context.Context) func(*lockstep.Outbox) {
+	return d.StartCall(ctx, id, 0, func(ctx context.Context) func(*lockstep.Outbox) {
 		ctx, cancel := context.WithTimeout(ctx, d.options.StartTimeout)
 		defer cancel()
 		rows, err := c.query(ctx, statement, quorum)
@@ -219,7 +219,7 @@ const (
 // server waits for a quorum.
 func (d *deployment) quiesce(ctx context.Context, _ *lockstep.Step) error {
 	begin, bound := time.Now(), soon
-	if d.Did()&process.Kinds != 0 {
+	if d.KindsSinceReady()&process.Kinds != 0 {
 		bound = perhaps
 	}
 	for {
@@ -256,9 +256,9 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		}
 	}
 	d.Collect(out)
-	if d.Did()&process.Kinds != 0 {
+	if d.KindsSinceReady()&process.Kinds != 0 {
 		all := trace.AllNodes(nodes)
-		if err := d.Steady(ctx, all,
+		if err := d.StartAndAwait(ctx, all,
 			func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) }); err != nil {
 			return err
 		}

@@ -82,11 +82,11 @@ func (d *deployment) wire() error {
 	_, d.storage, _ = net.SplitHostPort(d.Port())
 	_, d.native, _ = net.SplitHostPort(d.Port())
 	for n := range nodes {
-		at, err := d.Another()
+		at, err := d.AnotherAddress()
 		if err != nil {
 			return err
 		}
-		via, err := d.Another()
+		via, err := d.AnotherAddress()
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (d *deployment) wire() error {
 		}
 		if !d.options.timed() {
 			link.Decode(d.tracker.protocol(via))
-			link.Loose()
+			link.SetUnordered()
 		}
 		speaker := &client{address: net.JoinHostPort(at, d.native), protocol: early}
 		if d.options.modern() {

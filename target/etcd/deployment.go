@@ -16,7 +16,7 @@ import (
 
 // deployment is the servers of one worker and their clients.
 type deployment struct {
-	*process.Cluster
+	*process.Deployment
 	options Cluster
 	program string
 
@@ -30,12 +30,12 @@ type deployment struct {
 
 // deploy builds the server and creates the links. All servers must use the same addresses, so that there is one link
 // for each destination.
-func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+func (c Cluster) deploy(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 	program, err := process.Program(ctx, "go.etcd.io/etcd/server/v3", c.Version)
 	if err != nil {
 		return process.Driver{}, err
 	}
-	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
+	d := &deployment{Deployment: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
 	for i := range c.Nodes {
 		d.gateways = append(d.gateways,
 			&gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
@@ -132,13 +132,13 @@ func (d *deployment) begin(_ context.Context, out *lockstep.Outbox) error {
 // request makes a client send a request to a node, and waits for the response for one pace. A client continues after an
 // error: its operation may take effect or not.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if err := d.Launch(); err != nil {
+	if err := d.StartDue(); err != nil {
 		return err
 	}
 	d.clients.At(out)
 	given, _ := d.clients.Given(s.Request)
 	op, node, at, prefix := *given, s.Node, d.gateways[s.Node-1], fmt.Sprintf("run%d/", d.runs)
-	return d.Ask(ctx, op.Client, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
+	return d.StartCall(ctx, op.Client, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
 		result, err := at.do(ctx, prefix, op, d.options.Serializable)
 		return func(out *lockstep.Outbox) {
 			d.clients.At(out)

@@ -60,7 +60,7 @@ func (c Cluster) system() process.System {
 		Check:        c.check,
 		New:          c.deploy,
 		Reuse:        true,
-		Stall:        c.Stall,
+		Breakage:     process.StallsIf(c.Stall),
 		Pace:         c.Pace,
 		StartTimeout: c.StartTimeout,
 		Draws:        "the clients' operations",

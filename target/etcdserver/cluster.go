@@ -175,9 +175,9 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Network: bubble.Sockets{Split: c.Split},
 		Freeze: &bubble.Freeze{
 			Grace: grace,
-			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+			Files: &bubble.Files{DiskLevel: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
-		FaultOptions: c.FaultOptions, AllowDiskExit: mayStop, Settings: settings,
+		FaultOptions: c.FaultOptions, AllowDiskExit: mayStop, OtherConfigurations: settings,
 		Process: bubble.Process{Serial: true},
 		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}

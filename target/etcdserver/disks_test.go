@@ -20,7 +20,7 @@ func TestBrokenDisks(t *testing.T) {
 	tier.OnlyFull(t, "a run in which a member repeats a request without a pause takes a minute")
 	seen := map[string]int{}
 	var tallies []lockstep.Spec
-	for _, event := range []string{bubble.Failed, bubble.Exited, bubble.Killed, bubble.Reconfigured,
+	for _, event := range []string{bubble.FailedCall, bubble.Exited, bubble.Killed, bubble.Reconfigured,
 		bubble.ConnectionReset} {
 		tallies = append(tallies, spec.OnEvent(event, event,
 			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {

@@ -78,7 +78,7 @@ func start(n *bubble.Node, c Cluster) error {
 		time.Sleep(time.Second)
 	}
 	clients.know(m.id(), n.Self())
-	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
+	n.OnRequest(func(id int32, _ string) { clients.given(n, m.client, id) })
 	for {
 		if err := m.report(n, n.Incarnation(), clients); err != nil {
 			return err
@@ -102,8 +102,8 @@ func (s *clients) visit(n *bubble.Node) error {
 		return err
 	}
 	n.OnStop(func() { _ = client.Close() })
-	n.State(func() string { return "clients" })
-	n.Request(func(id int32, _ string) { s.given(n, client, id) })
+	n.SetState(func() string { return "clients" })
+	n.OnRequest(func(id int32, _ string) { s.given(n, client, id) })
 	return nil
 }
 
@@ -152,11 +152,11 @@ func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	}
 	n.OnStop(func() { _ = m.client.Close() })
 	m.learn()
-	n.State(func() string {
+	n.SetState(func() string {
 		return fmt.Sprintf("term %d, leader %s, applied %d", m.Server.Term(),
 			cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"), m.Server.AppliedIndex())
 	})
-	n.Role(func() string {
+	n.SetRole(func() string {
 		if m.Server.Lead() == m.id() {
 			return leader
 		}
@@ -268,7 +268,7 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if c.Checks > 0 {
 		check(conf, c.Checks)
 	}
-	reconfigure(conf, n.Setting())
+	reconfigure(conf, n.Configuration())
 	conf.BcryptCost = bcrypt
 	set(conf, progress, "ExperimentalWatchProgressNotifyInterval", "WatchProgressNotifyInterval")
 	set(conf, urls(n.Self(), at.port()), "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls")

@@ -84,7 +84,7 @@ func (s *clients) news(n lockstep.Node, number int, what string) {
 
 // sit runs a node in a cluster whose members change: it is a member while it has a seat, and waits while it has none.
 func (s *clients) sit(n *bubble.Node) error {
-	n.Request(func(id int32, _ string) { s.given(n, s.door(n), id) })
+	n.OnRequest(func(id int32, _ string) { s.given(n, s.door(n), id) })
 	for n.Context().Err() == nil {
 		s.mutex.Lock()
 		at, moved := s.seats.of[n.Self()], s.seats.moved[n.Self()]

@@ -84,7 +84,7 @@ func byHand(b *testing.B, hand *bubble.Bare, seed uint64) (delivered int) {
 				flying = append(flying[:at], flying[at+1:]...)
 				hand.Deliver(id)
 				delivered++
-			case x == 10 && hand.Ask(lockstep.Node(1+r.IntN(3))):
+			case x == 10 && hand.GiveRequest(lockstep.Node(1+r.IntN(3))):
 			default:
 				hand.Wait(100 * time.Millisecond)
 			}

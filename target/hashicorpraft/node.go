@@ -76,12 +76,12 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 		}
 		return false
 	}))
-	n.State(r.stateText())
-	n.Role(func() string { return roleOf(server.State()) })
+	n.SetState(r.stateText())
+	n.SetRole(func() string { return roleOf(server.State()) })
 	if r.trans != nil {
 		n.ReceiveAtOnce(r.trans.receive)
 	}
-	n.RequestAtOnce(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
+	n.OnRequestAtOnce(func(id int32, _ string) { n.World().Value.(*clients).given(n, r, id) })
 	return nil
 }
 

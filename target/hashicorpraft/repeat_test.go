@@ -14,7 +14,7 @@ import (
 func TestExactly(t *testing.T) {
 	shares := processes.Shares(t, func() (rows []processes.Row) {
 		for _, tcp := range []bool{false, true} {
-			if tcp && !bubble.Exact {
+			if tcp && !bubble.Overlay {
 				break
 			}
 			for _, s := range strategies() {
@@ -24,13 +24,13 @@ func TestExactly(t *testing.T) {
 					t.Fatal(err)
 				}
 				rows = append(rows,
-					processes.Row{Name: fmt.Sprintf("overlay=%v tcp=%v %s", bubble.Exact, tcp, s), Outcomes: d})
+					processes.Row{Name: fmt.Sprintf("overlay=%v tcp=%v %s", bubble.Overlay, tcp, s), Outcomes: d})
 			}
 		}
 		return rows
 	})
 	for _, s := range shares {
-		if s.Of != 100 || s.Same == 0 || bubble.Exact && s.Same < s.Of {
+		if s.Of != 100 || s.Same == 0 || bubble.Overlay && s.Same < s.Of {
 			t.Errorf("%s: %d of %d runs are the same in all processes", s.Name, s.Same, s.Of)
 		}
 	}

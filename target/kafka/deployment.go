@@ -24,7 +24,7 @@ const (
 
 // deployment is the servers of one worker and their clients.
 type deployment struct {
-	*process.Cluster
+	*process.Deployment
 	options Cluster
 	java    *jvm.JVM
 
@@ -39,25 +39,25 @@ type deployment struct {
 }
 
 // deploy fetches a version and creates the links and the clients.
-func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+func (c Cluster) deploy(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 	java, err := prepare(ctx, c.Version)
 	if err != nil {
 		return process.Driver{}, err
 	}
-	d := &deployment{Cluster: servers, options: c, java: java}
+	d := &deployment{Deployment: servers, options: c, java: java}
 	driver := process.Driver{
-		Reset:   d.reset,
-		Command: d.write,
-		Ready:   d.ready,
-		Begin:   d.begin,
-		Before:  d.before,
-		Request: d.request,
-		Agree:   d.agree,
-		GiveUp:  true,
-		Inspect: d.inspect,
-		Log:     relevant,
-		Role:    d.role,
-		Close:   d.close,
+		Reset:       d.reset,
+		Command:     d.write,
+		Ready:       d.ready,
+		Begin:       d.begin,
+		Before:      d.before,
+		Request:     d.request,
+		MustBeReady: d.agree,
+		GiveUp:      true,
+		Inspect:     d.inspect,
+		Log:         relevant,
+		Role:        d.role,
+		Close:       d.close,
 	}
 	return driver, d.wire()
 }
@@ -96,7 +96,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		return err
 	}
 	all := trace.AllNodes(d.options.nodes())
-	if err := d.Steady(ctx, all,
+	if err := d.StartAndAwait(ctx, all,
 		func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) }); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (d *deployment) offer(p *producer, out *lockstep.Outbox) {
 
 // request makes a producer attempt its record at a server, and waits a short time for the outcome.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if err := d.Launch(); err != nil {
+	if err := d.StartDue(); err != nil {
 		return err
 	}
 	p := d.producers[s.Request/perProducer-1]
@@ -222,7 +222,7 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 		acks = 1
 	}
 	node, t := s.Node, d.topic
-	return d.Ask(ctx, p.number, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
+	return d.StartCall(ctx, p.number, d.options.Pace, func(ctx context.Context) func(*lockstep.Outbox) {
 		a := &attempt{record: r, node: node}
 		a.offset, a.err = p.try(ctx, node, t, r, d.options.Partitions, acks, replicating)
 		return func(out *lockstep.Outbox) { d.learn(p, a, out) }
@@ -244,7 +244,7 @@ func (d *deployment) learn(p *producer, a *attempt, out *lockstep.Outbox) {
 // agree returns the nodes that can agree, after a change of servers or links. They are nodes that hear only each other,
 // with a majority of the controllers among them.
 func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
-	if d.Did() == 0 {
+	if d.KindsSinceReady() == 0 {
 		return 0
 	}
 	controllers := d.options.controllers()

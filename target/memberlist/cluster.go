@@ -68,7 +68,7 @@ func start(n *bubble.Node, again bool) error {
 		return err
 	}
 	n.OnStop(func() { _ = list.Shutdown() })
-	n.State(func() string { return "sees " + strings.Join(seen(list), " ") })
+	n.SetState(func() string { return "sees " + strings.Join(seen(list), " ") })
 	n.Emit(EventUp, nil)
 	for first := true; n.Alive(); first = false {
 		n.Emit(EventSearch, nil)

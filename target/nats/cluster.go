@@ -137,9 +137,9 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Network: bubble.Sockets{Decode: routes, Split: c.Split},
 		Freeze: &bubble.Freeze{
 			Grace: grace,
-			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+			Files: &bubble.Files{DiskLevel: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
-		Faults: bubble.Faults{Pause: 20 * time.Second}, FaultOptions: c.FaultOptions,
+		Faults: bubble.Faults{MaxPause: 20 * time.Second}, FaultOptions: c.FaultOptions,
 		Process: bubble.Process{Serial: true, Seed: func(uint64) { resetProcess() }},
 		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}

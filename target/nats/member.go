@@ -74,24 +74,24 @@ func serve(n *bubble.Node, c Cluster, clients *clients) error {
 	if c.Removals > 0 {
 		at.left = make(chan struct{})
 	}
-	n.Request(func(id int32, _ string) { clients.given(n, at, id) })
+	n.OnRequest(func(id int32, _ string) { clients.given(n, at, id) })
 	if c.Consume {
 		n.Go(func() { clients.subscribe(n, at) })
 	}
 	var raft atomic.Pointer[server.RaftNode]
-	n.Role(func() string {
+	n.SetRole(func() string {
 		if node := raft.Load(); node != nil && (*node).State() == server.Leader {
 			return leader
 		}
 		return follower
 	})
-	n.State(func() string { return clients.stateText(n.Self()) })
+	n.SetState(func() string { return clients.stateText(n.Self()) })
 	if err := clients.create(n, conn); err != nil {
 		return err
 	}
 	at.report(n, clients, &raft)
 	if n.Alive() {
-		n.Request(nil) // the requester waits for the next server
+		n.OnRequest(nil) // the requester waits for the next server
 		conn.Close()
 		s.Shutdown()
 		s.WaitForShutdown()

@@ -12,13 +12,13 @@ import (
 var All = []target.Program{
 	in(
 		"etcdraft",
-		target.Program{Help: "etcd's raft, unmodified, in a given version, with a replicated map and its clients",
+		target.Program{Help: "etcd's raft, unmodified, with a replicated map and its clients",
 			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
 	),
-	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, as in the Netrix paper",
+	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, unmodified",
 		Counted: []string{"go.etcd.io/etcd/raft/v3/..."}}),
 	in("bftsmart",
-		target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"}),
+		target.Program{Help: "BFT-SMaRt without TLS (JD's fork), unmodified, four JVMs and a client"}),
 	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, with its goroutines, in virtual time",
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
 			"v1.3.10"},
@@ -41,7 +41,7 @@ var All = []target.Program{
 			"v3.5.2",
 		}}),
 	in("etcdserver", target.Program{Name: "etcdserver-3.4",
-		Help:  "the same for releases 3.4, whose modules have other names and versions",
+		Help:  "etcdserver for releases 3.4, whose modules have other names and versions",
 		Exact: true, Library: "go.etcd.io/etcd",
 		Counted: []string{"go.etcd.io/etcd/...", "go.etcd.io/bbolt/..."},
 		Versions: []string{
@@ -52,7 +52,7 @@ var All = []target.Program{
 		"etcdserver",
 		target.Program{
 			Name:     "etcdserver-failpoints",
-			Help:     "the same with the server's failpoints, where the strategy can pause and crash it",
+			Help:     "etcdserver with the server's failpoints, where the strategy can pause and crash it",
 			Exact:    true,
 			Library:  "go.etcd.io/etcd/server/v3",
 			Counted:  etcdPackages,
@@ -65,7 +65,7 @@ var All = []target.Program{
 		"etcdserver",
 		target.Program{
 			Name:     "etcdserver-unchecked",
-			Help:     "the same without CheckQuorum: leaders stay leaders in a minority, as those of 2014",
+			Help:     "etcdserver without CheckQuorum: a leader stays leader in a minority, as in etcd of 2014",
 			Exact:    true,
 			Library:  "go.etcd.io/etcd/server/v3",
 			Versions: []string{"v3.6.16", "v3.7.3"},

@@ -21,7 +21,7 @@ var Targets = []target.Target{
 		Cluster{Nodes: 4, Requests: 2, Changes: changes}, raftspec.Safety).Explored(usual),
 	target.Of(
 		"raft-bug",
-		"the same with the bug of the changes as first published",
+		"raft with a bug: membership changes as first published, which can make two leaders",
 		Cluster{
 			Nodes:        4,
 			Requests:     12,

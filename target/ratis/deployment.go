@@ -16,7 +16,7 @@ import (
 
 // deployment is the servers of one worker and their client.
 type deployment struct {
-	*process.Cluster
+	*process.Deployment
 	options Cluster
 	java    *jvm.JVM
 
@@ -30,12 +30,12 @@ type deployment struct {
 }
 
 // deploy fetches a version and creates the links.
-func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+func (c Cluster) deploy(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 	java, err := prepare(ctx, c.Version)
 	if err != nil {
 		return process.Driver{}, err
 	}
-	d := &deployment{Cluster: servers, options: c, java: java}
+	d := &deployment{Deployment: servers, options: c, java: java}
 	driver := process.Driver{
 		Reset:   d.reset,
 		Command: d.write,
@@ -79,7 +79,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 
 // greet starts the client process, which stays, and creates a new client in it for each run.
 func (d *deployment) greet(ctx context.Context) error {
-	cmd, err := d.command(d.client.Dir, "client", d.client.Host, "")
+	cmd, err := d.command(d.client.Dir, "client", d.client.ControlAddress, "")
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (d *deployment) greet(ctx context.Context) error {
 	defer cancel()
 	return process.Inconclusive(d.client.Await(limit, func(ctx context.Context) bool {
 		// so that the first request of the run takes no longer than others
-		answer, err := process.Send(ctx, d.client.Host, "send")
+		answer, err := process.Send(ctx, d.client.ControlAddress, "send")
 		_, wrong := strconv.Atoi(answer)
 		return err == nil && wrong == nil
 	}))
@@ -175,8 +175,8 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.No
 func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
 	switch {
 	case d.options.Control == byLog:
-		d.Network.Rise()
-		if risen, err := d.Network.Risen(ctx, pace); err != nil || !risen {
+		d.Network.RaiseLimit()
+		if risen, err := d.Network.AwaitAboveLimit(ctx, pace); err != nil || !risen {
 			return err
 		}
 		return process.Sleep(ctx, lag)
@@ -226,8 +226,8 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 				Text:  fmt.Sprintf("request %d in phase %d", number, s.Request),
 			},
 		)
-		if err := d.Ask(ctx, number, 0, func(ctx context.Context) func(*lockstep.Outbox) {
-			answer, err := process.Send(ctx, d.client.Host, "send")
+		if err := d.StartCall(ctx, number, 0, func(ctx context.Context) func(*lockstep.Outbox) {
+			answer, err := process.Send(ctx, d.client.ControlAddress, "send")
 			if err != nil {
 				answer = fmt.Sprint("no: ", err)
 			}
@@ -290,7 +290,7 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	where, err := process.Send(limit, d.client.Host, "waits")
+	where, err := process.Send(limit, d.client.ControlAddress, "waits")
 	if err != nil {
 		where = err.Error()
 	}

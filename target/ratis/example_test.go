@@ -10,7 +10,7 @@ func ExampleNetty() {
 	_, follower := ratis.Netty()
 	reply := []byte("\x0a\x12\x08\x10\x03\x18\x05\x20\x02\x28\x04") // a length, and an AppendEntriesReply
 	p, length, err := follower.Next(reply)
-	fmt.Println(p.Type, p.Text, ratis.Rounds[p.Tag.Round], p.Height, length, err)
+	fmt.Println(p.Type, p.Text, ratis.Rounds[p.Tag.Round], p.Progress, length, err)
 	// Output: AppendEntriesReply term=3 INCONSISTENCY next=5 commit=4 appended 5 11 <nil>
 }
 

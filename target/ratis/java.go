@@ -77,7 +77,7 @@ func (d *deployment) wire() error {
 			link.Decode(protocol)
 		}
 		if d.options.Warm {
-			d.Server(lockstep.Node(n + 1)).Host = orders
+			d.Server(lockstep.Node(n + 1)).ControlAddress = orders
 		}
 		d.at, d.orders = append(d.at, at), append(d.orders, orders)
 		peers = append(peers, fmt.Sprintf("n%d=%s", n+1, via))
@@ -86,7 +86,7 @@ func (d *deployment) wire() error {
 	client, err := d.Supervisor.Server("client")
 	d.client = client
 	if err == nil {
-		client.Host = d.Port()
+		client.ControlAddress = d.Port()
 	}
 	return err
 }

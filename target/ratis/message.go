@@ -126,7 +126,7 @@ func requestVote(data []byte) (process.Packet, error) {
 	if f.number[4] != 0 {
 		text += " pre-vote"
 	}
-	return process.Packet{Type: "RequestVote", Tag: tag(f.number[2], vote), Height: height(index), Text: text}, err
+	return process.Packet{Type: "RequestVote", Tag: tag(f.number[2], vote), Progress: height(index), Text: text}, err
 }
 
 func votedReply(data []byte) (process.Packet, error) {
@@ -155,10 +155,10 @@ func appendEntries(data []byte) (process.Packet, error) {
 	term, index, err := f.termIndex(3)
 	text := fmt.Sprintf("term=%d previous=%d:%d entries=%d commit=%d", f.number[2], term, index, f.count[4], f.index(5))
 	return process.Packet{
-		Type:   "AppendEntries",
-		Tag:    tag(f.number[2], appending),
-		Height: height(f.index(5)),
-		Text:   text,
+		Type:     "AppendEntries",
+		Tag:      tag(f.number[2], appending),
+		Progress: height(f.index(5)),
+		Text:     text,
 	}, err
 }
 
@@ -175,10 +175,10 @@ func appendReply(data []byte) (process.Packet, error) {
 	}
 	text := fmt.Sprintf("term=%d %s next=%d commit=%d", f.number[2], result, f.index(3), f.index(5))
 	return process.Packet{
-		Type:   "AppendEntriesReply",
-		Tag:    tag(f.number[2], appended),
-		Height: height(f.index(5)),
-		Text:   text,
+		Type:     "AppendEntriesReply",
+		Tag:      tag(f.number[2], appended),
+		Progress: height(f.index(5)),
+		Text:     text,
 	}, nil
 }
 
@@ -235,7 +235,7 @@ func together(packets []process.Packet) (p process.Packet) {
 		if i == 0 {
 			p = q
 		}
-		p.Height = max(p.Height, q.Height)
+		p.Progress = max(p.Progress, q.Progress)
 		texts = append(texts, q.Text)
 	}
 	p.Text = strings.Join(texts, "; ")

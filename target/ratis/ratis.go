@@ -70,8 +70,7 @@ func (c Cluster) system() process.System {
 		Check:        c.check,
 		New:          c.deploy,
 		Messages:     c.Control == byMessage,
-		Stall:        c.Stall,
-		Swallow:      c.Swallow,
+		Breakage:     c.breakage(),
 		Pace:         c.Pace,
 		StartTimeout: c.StartTimeout,
 		Types:        Types,
@@ -85,8 +84,19 @@ func (c Cluster) system() process.System {
 	return s
 }
 
+// breakage returns the effect of a cut on connections.
+func (c Cluster) breakage() process.Breakage {
+	if c.Swallow {
+		return process.Swallows
+	}
+	return process.StallsIf(c.Stall)
+}
+
 // check validates the settings.
 func (c Cluster) check() error {
+	if c.Swallow && c.Stall {
+		return fmt.Errorf("ratis: stall and swallow exclude each other: a cut stalls connections or swallows packets")
+	}
 	if c.Swallow && c.Transport != netty {
 		return fmt.Errorf("ratis: swallow needs transport=netty: on a gRPC stream no message can be missing")
 	}

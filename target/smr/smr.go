@@ -30,7 +30,7 @@ type Cluster struct {
 	Nodes int `help:"number of nodes" range:"1..64"`
 	// Bug dates a log by the last phase that a node joined, as in Fig. 1, instead of the last phase in which it
 	// accepted a log.
-	Bug bool `help:"with the bug of Fig. 1"`
+	Bug bool `help:"with the bug that a node dates its log by the last phase that it joined"`
 	// Requests makes commands arrive from clients, at any node. A leader proposes the oldest that it has, or none,
 	// and a command is lost when its leader fails. 0 means that a leader invents a command for each phase.
 	Requests int `help:"number of commands that clients send; 0: leaders create the commands" range:"0..1000000"`

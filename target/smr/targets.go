@@ -4,6 +4,7 @@ import "github.com/lockstep-go/lockstep/target"
 
 // Targets are the protocol with and without its bug.
 var Targets = []target.Target{
-	target.Of("smr", "the papers' replicated log, correct", Cluster{Nodes: 3}, Prefix),
-	target.Of("smr-bug", "the papers' replicated log with the bug of Fig. 1", Cluster{Nodes: 3, Bug: true}, Prefix),
+	target.Of("smr", "a small replicated log that grows phase by phase, correct", Cluster{Nodes: 3}, Prefix),
+	target.Of("smr-bug", "smr with a bug: a node dates its log by the last phase that it joined",
+		Cluster{Nodes: 3, Bug: true}, Prefix),
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if bubble.Exact { // goroutines of validators that lost power stay paused
+	if bubble.Overlay { // goroutines of validators that lost power stay paused
 		os.Exit(m.Run())
 	}
 	goleak.VerifyTestMain(m)

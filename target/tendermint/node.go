@@ -88,14 +88,14 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	}
 	n.Emit(EventStart, &Started{Incarnation: n.Incarnation(), Height: r.blocks.Height()})
 	n.Receive(r.receive)
-	n.Lost(func(to lockstep.Node, body any) {
+	n.OnLost(func(to lockstep.Node, body any) {
 		if m := body.(*Message); c.Loss == Silent {
 			r.network.skip(n.Self(), to, m)
 		} else {
 			r.network.broke(n.Self(), to, m.Conn)
 		}
 	})
-	n.State(r.text)
+	n.SetState(r.text)
 	if err := errors.Join(r.reactor.Start(), r.proofs.Start()); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ type disk struct {
 }
 
 func (d *disk) locked(change func(*durable)) {
-	if bubble.Exact {
+	if bubble.Overlay {
 		d.Write(change)
 		return
 	}

@@ -117,10 +117,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Network: bubble.Sockets{},
 		Freeze: &bubble.Freeze{
 			Grace: 50 * time.Millisecond, // copies have locks that nodes of one version share
-			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+			Files: &bubble.Files{DiskLevel: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
-		FaultOptions: c.FaultOptions, Settings: len(c.releases) - 1, SettingNames: c.names(),
-		NextSettings: func(w *bubble.World, n lockstep.Node, now int) []int {
+		FaultOptions: c.FaultOptions, OtherConfigurations: len(c.releases) - 1, ConfigurationNames: c.names(),
+		NextConfigurations: func(w *bubble.World, n lockstep.Node, now int) []int {
 			if w.Now() < c.After {
 				return nil
 			}

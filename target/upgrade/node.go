@@ -103,16 +103,16 @@ func (r *run) attend(n *bubble.Node, release Release, s Server) error {
 	if err != nil {
 		return err
 	}
-	n.State(s.State)
-	n.Role(func() string {
+	n.SetState(s.State)
+	n.SetRole(func() string {
 		if s.Leads() {
 			return leader
 		}
 		return follower
 	})
 	r.ready(n)
-	n.Request(func(id int32, _ string) { r.given(n, clients, id) })
-	own := clients[n.Setting()]
+	n.OnRequest(func(id int32, _ string) { r.given(n, clients, id) })
+	own := clients[n.Configuration()]
 	for n.Context().Err() == nil {
 		if v := s.ClusterVersion(); v != "" {
 			r.agrees(v)

@@ -81,8 +81,8 @@ func (r *run) member(n lockstep.Node) bool { return n != r.spare() || r.isAdded 
 func (r *run) started(n *bubble.Node) Release {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.runs[n.Self()] = n.Setting()
-	return r.cluster.releases[n.Setting()]
+	r.runs[n.Self()] = n.Configuration()
+	return r.cluster.releases[n.Configuration()]
 }
 
 // ready is called when a member is ready. It reports once in a run that all members are ready with the newest release.
@@ -97,7 +97,7 @@ func (r *run) ready(n *bubble.Node) {
 	}
 	if !r.upgraded && len(r.cluster.releases) > 1 {
 		r.upgraded = true
-		n.Emit(EventUpgraded, r.cluster.releases[n.Setting()].Version())
+		n.Emit(EventUpgraded, r.cluster.releases[n.Configuration()].Version())
 	}
 }
 

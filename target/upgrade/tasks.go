@@ -44,7 +44,7 @@ func (r *run) given(n *bubble.Node, clients []Client, id int32) {
 			r.operate(ctx, n, clients[t.op.Client%len(clients)], t)
 			return
 		}
-		r.change(ctx, n, clients[n.Setting()])
+		r.change(ctx, n, clients[n.Configuration()])
 		time.Sleep(operatorPause)
 		r.finish(n, t, func() { r.operator.Next(t.change) })
 	})

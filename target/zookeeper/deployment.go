@@ -19,7 +19,7 @@ import (
 
 // deployment is the servers of one worker and their clients.
 type deployment struct {
-	*process.Cluster
+	*process.Deployment
 	options Cluster
 	java    *jvm.JVM
 
@@ -38,22 +38,22 @@ type deployment struct {
 }
 
 // deploy creates the links, for servers of a JVM.
-func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver, error) {
-	d := &deployment{Cluster: servers, options: c, java: java}
+func (c Cluster) deploy(servers *process.Deployment, java *jvm.JVM) (process.Driver, error) {
+	d := &deployment{Deployment: servers, options: c, java: java}
 	driver := process.Driver{
-		Stop:    d.stop,
-		Reset:   d.reset,
-		Command: d.write,
-		Ready:   d.answers,
-		Begin:   d.begin,
-		Before:  d.before,
-		Request: d.request,
-		Agree:   d.agree,
-		Advance: d.pass,
-		Inspect: d.inspect,
-		Log:     relevant,
-		Close:   d.parting.Wait,
-		Role:    func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) },
+		Stop:        d.stop,
+		Reset:       d.reset,
+		Command:     d.write,
+		Ready:       d.answers,
+		Begin:       d.begin,
+		Before:      d.before,
+		Request:     d.request,
+		MustBeReady: d.agree,
+		Advance:     d.pass,
+		Inspect:     d.inspect,
+		Log:         relevant,
+		Close:       d.parting.Wait,
+		Role:        func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) },
 	}
 	if c.Light {
 		driver.Quiesce = d.quiesce
@@ -133,7 +133,7 @@ func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
 	if d.options.free() && !out.Settling() {
 		return 0
 	}
-	return d.Agreeing(out)
+	return d.MustBeReady(out)
 }
 
 // pass lets time pass. Before that, refused clients change servers.

@@ -61,10 +61,10 @@ func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
 func train(ctx context.Context, java *jvm.JVM, version string) error {
 	c := target.Fill(Cluster{Version: version})
 	s := c.system()
-	s.New = func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
+	s.New = func(_ context.Context, servers *process.Deployment) (process.Driver, error) {
 		return c.deploy(servers, java)
 	}
-	return s.Once(ctx, func(servers *process.Cluster) error {
+	return s.Once(ctx, func(servers *process.Deployment) error {
 		limited, cancel := context.WithTimeout(ctx, c.StartTimeout)
 		defer cancel()
 		servers.Server(1).Stop(limited)
@@ -126,7 +126,7 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	if !d.options.Warm {
 		return d.java.In(dir).Command("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"), nil
 	}
-	orders, port, _ := strings.Cut(d.Server(n).Host, ":")
+	orders, port, _ := strings.Cut(d.Server(n).ControlAddress, ":")
 	return d.java.In(dir).Command("Host", orders, port, "zoo.cfg"), nil
 }
 
@@ -139,7 +139,7 @@ func (d *deployment) wire() error {
 	var quorum, election []string
 	for i := range nodes {
 		if d.options.Warm {
-			d.Server(lockstep.Node(i + 1)).Host = d.Port()
+			d.Server(lockstep.Node(i + 1)).ControlAddress = d.Port()
 		}
 		d.client = append(d.client, d.Port())
 		quorum, election = append(quorum, d.Port()), append(election, d.Port())
@@ -157,7 +157,7 @@ func (d *deployment) wire() error {
 			if err != nil {
 				return err
 			}
-			if err := zab.Early(election[j], leading); err != nil { // a refused follower pauses for a second
+			if err := zab.AcceptEarly(election[j], leading); err != nil { // a refused follower pauses for a second
 				return err
 			}
 			votes, err := d.Network.Link(from, to, d.election[i][j], election[j],

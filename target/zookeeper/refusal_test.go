@@ -260,8 +260,8 @@ func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 		Name:         "refused",
 		Nodes:        3,
 		StartTimeout: time.Minute,
-		New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
-			d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
+		New: func(_ context.Context, servers *process.Deployment) (process.Driver, error) {
+			d := &deployment{Deployment: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
 			for i := range seen {
 				f := newFake(t, "follower", seen[i])
 				c := met(t, f)
@@ -273,10 +273,10 @@ func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 			all := trace.AllNodes(3)
 			return process.Driver{
 				// any process will do
-				Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil },
-				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
-				Ready:   d.answers,
-				Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
+				Command:     func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil },
+				Request:     func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
+				Ready:       d.answers,
+				MustBeReady: func(*lockstep.Outbox) lockstep.Nodes { return all },
 				Advance: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
 					if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
 						return err

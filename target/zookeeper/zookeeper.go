@@ -69,7 +69,7 @@ func (c Cluster) system() process.System {
 		Options: target.Changed(c, target.Fill(Cluster{}), "version"),
 		Nodes:   c.Nodes,
 		Check:   c.check,
-		New: func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
+		New: func(ctx context.Context, servers *process.Deployment) (process.Driver, error) {
 			java, err := prepare(ctx, c.Version, c.Warm)
 			if err != nil {
 				return process.Driver{}, err
@@ -77,7 +77,7 @@ func (c Cluster) system() process.System {
 			return c.deploy(servers, java)
 		},
 		Messages:     c.Light,
-		Stall:        c.Stall,
+		Breakage:     process.StallsIf(c.Stall),
 		Pace:         c.Pace,
 		StartTimeout: c.StartTimeout,
 		Types:        Types,

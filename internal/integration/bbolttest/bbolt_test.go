@@ -102,7 +102,7 @@ func explore(t *testing.T, level disk.Level, options bbolt.Options) *lockstep.Re
 		return nil
 	})
 	cluster := bubble.Cluster{Name: "bbolt", Nodes: 3, Start: start(options), Pace: 20 * time.Millisecond,
-		Freeze: &bubble.Freeze{Files: &bubble.Files{Level: level, PowerFailures: 0.9}}}
+		Freeze: &bubble.Freeze{Files: &bubble.Files{DiskLevel: level, PowerFailures: 0.9}}}
 	plan := lockstep.Plan{
 		System:   cluster,
 		Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 80},

@@ -110,7 +110,7 @@ func start(n *bubble.Node, o options, all *clients) error {
 	if err := host.StartReplica(members, false, newMachine, replica); err != nil {
 		return err
 	}
-	n.Request(func(id int32, _ string) {
+	n.OnRequest(func(id int32, _ string) {
 		all.lock.Lock()
 		op, _ := all.Given(id)
 		all.lock.Unlock()

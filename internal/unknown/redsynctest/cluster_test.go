@@ -44,7 +44,7 @@ type options struct {
 // cluster is a deployment of redsync with its defaults, apart from the expiry.
 func cluster(o options) bubble.Cluster {
 	return bubble.Cluster{Name: "redsync", Nodes: nodes, Network: bubble.Sockets{Split: 0.1}, Pace: step,
-		Faults: bubble.Faults{Drift: o.drift},
+		Faults: bubble.Faults{MaxDrift: o.drift},
 		Start: func(n *bubble.Node) error {
 			if n.Self() <= servers {
 				return serve(n, o)

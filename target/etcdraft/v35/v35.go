@@ -32,6 +32,6 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployme
 
 // Targets is this version of the library.
 var Targets = []target.Target{target.Of("etcdraft35",
-	"etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{},
+	"etcd's raft v3.5.2, unmodified, with a replicated map and its clients", Cluster{},
 	etcdraft.Everything).
 	Settled(etcdraft.Settle).Explored(etcdraft.Usual)}
