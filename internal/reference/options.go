@@ -2,9 +2,12 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -29,7 +32,11 @@ func Target(t target.Target) string {
 		fmt.Fprintf(&b, "\nOptions of a campaign for which the user sets none:\n\n    %s\n",
 			strings.Join(t.Campaign, "\n    "))
 	}
-	options(&b, t.Options())
+	own := slices.DeleteFunc(t.Options(), isFault)
+	options(&b, own)
+	if len(own) < len(t.Options()) {
+		b.WriteString("\nIt also has the [options of faults](../targets.md#options-of-faults).\n")
+	}
 	if len(t.Scenarios) > 0 {
 		fmt.Fprintf(&b, "\n| scenario | what it guides to |\n|---|---|\n")
 		for _, s := range t.Scenarios {
@@ -37,6 +44,20 @@ func Target(t target.Target) string {
 		}
 	}
 	return b.String()
+}
+
+// Faults describes the options of faults that targets in a bubble share.
+func Faults() string {
+	var b strings.Builder
+	options(&b, option.List(bubble.FaultOptions{}))
+	return b.String()
+}
+
+// isFault reports whether an option is one of Faults. One with another default or text is the target's own.
+func isFault(o target.Option) bool {
+	return slices.ContainsFunc(option.List(bubble.FaultOptions{}), func(f target.Option) bool {
+		return f.Key == o.Key && f.Default == o.Default && f.Help == o.Help
+	})
 }
 
 // options writes a table of options.

@@ -60,6 +60,13 @@ func TestReferenceOfTargets(t *testing.T) {
 	}
 }
 
+// The options that targets in a bubble share are on the page that lists the targets.
+func TestReferenceOfFaults(t *testing.T) {
+	if err := reference.Check(docs+"targets.md", "options of faults", reference.Faults()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Every option of the targets of this module is on the page of its target.
 func TestReferenceOfOptions(t *testing.T) {
 	linked := map[string]target.Target{"etcd": etcd.Target, "netrix": netrix.Target}
