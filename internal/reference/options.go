@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -22,8 +21,9 @@ func Strategies() string {
 	return b.String()
 }
 
-// Target describes a target: its default strategy, options and scenarios.
-func Target(t target.Target) string {
+// Target describes a target: its default strategy, options and scenarios. The options of the struct faults, if there is
+// one, are described by Faults; one with another default or text is the target's own.
+func Target(t target.Target, faults ...any) string {
 	var b strings.Builder
 	if t.Strategy != "" {
 		fmt.Fprintf(&b, "\nDefault strategy:\n\n    %s\n", t.Strategy)
@@ -32,7 +32,7 @@ func Target(t target.Target) string {
 		fmt.Fprintf(&b, "\nOptions of a campaign for which the user sets none:\n\n    %s\n",
 			strings.Join(t.Campaign, "\n    "))
 	}
-	own := slices.DeleteFunc(t.Options(), isFault)
+	own := slices.DeleteFunc(t.Options(), func(o target.Option) bool { return isFault(o, faults) })
 	options(&b, own)
 	if len(own) < len(t.Options()) {
 		b.WriteString("\nIt also has the [options of faults](../targets.md#options-of-faults).\n")
@@ -46,17 +46,18 @@ func Target(t target.Target) string {
 	return b.String()
 }
 
-// Faults describes the options of faults that targets in a bubble share.
-func Faults() string {
+// Faults describes the options of faults that several targets share.
+func Faults(faults any) string {
 	var b strings.Builder
-	options(&b, option.List(bubble.FaultOptions{}))
+	options(&b, option.List(faults))
 	return b.String()
 }
 
-// isFault reports whether an option is one of Faults. One with another default or text is the target's own.
-func isFault(o target.Option) bool {
-	return slices.ContainsFunc(option.List(bubble.FaultOptions{}), func(f target.Option) bool {
-		return f.Key == o.Key && f.Default == o.Default && f.Help == o.Help
+func isFault(o target.Option, faults []any) bool {
+	return slices.ContainsFunc(faults, func(of any) bool {
+		return slices.ContainsFunc(option.List(of), func(f target.Option) bool {
+			return f.Key == o.Key && f.Default == o.Default && f.Help == o.Help
+		})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/command"
 	"github.com/lockstep-go/lockstep/internal/reference"
 	"github.com/lockstep-go/lockstep/target"
@@ -62,7 +63,7 @@ func TestReferenceOfTargets(t *testing.T) {
 
 // The options that targets in a bubble share are on the page that lists the targets.
 func TestReferenceOfFaults(t *testing.T) {
-	if err := reference.Check(docs+"targets.md", "options of faults", reference.Faults()); err != nil {
+	if err := reference.Check(docs+"targets.md", "options of faults", reference.Faults(bubble.FaultOptions{})); err != nil {
 		t.Error(err)
 	}
 }
