@@ -35,7 +35,7 @@ func Target(t target.Target, faults ...any) string {
 	own := slices.DeleteFunc(t.Options(), func(o target.Option) bool { return isFault(o, faults) })
 	options(&b, own)
 	if len(own) < len(t.Options()) {
-		b.WriteString("\nIt also has the [options of faults](../targets.md#options-of-faults).\n")
+		fmt.Fprintf(&b, "\nIt also has the [options of faults](%s).\n", sharedOptions)
 	}
 	if len(t.Scenarios) > 0 {
 		fmt.Fprintf(&b, "\n| scenario | what it guides to |\n|---|---|\n")
@@ -45,6 +45,9 @@ func Target(t target.Target, faults ...any) string {
 	}
 	return b.String()
 }
+
+// sharedOptions is the part of a page that Faults describes, as seen from a page about targets.
+const sharedOptions = "../targets.md#options-of-faults"
 
 // Faults describes the options of faults that several targets share.
 func Faults(faults any) string {
