@@ -24,6 +24,7 @@ def on_files(files, config):
     root = Path(config.config_file_path).parent
     for file in sorted(root.glob("reports/*/README.md")):
         text = file.read_text(encoding="utf-8").replace("](../../docs/", "](../")
+        text = text.replace("program in this directory", f"program in `reports/{file.parent.name}`")
         files.append(File.generated(config, f"reports/{file.parent.name}.md", content=text))
     for name, page in TOP.items():
         text = (root / name).read_text(encoding="utf-8")
