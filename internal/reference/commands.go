@@ -8,8 +8,8 @@ import (
 )
 
 // Commands describes the commands below a node with their arguments and flags, as a chapter of headings and tables. It
-// leaves out hidden commands, and those for which skip returns true. If the last row of a
-// name says the same, only the name is listed.
+// leaves out hidden commands, and those for which skip returns true. If the last row of a flag says the same, only the
+// flag is listed.
 func Commands(node *kong.Node, skip func(*kong.Node) bool) string {
 	var b strings.Builder
 	commands(&b, node, skip, map[string]string{})
