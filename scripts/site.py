@@ -16,12 +16,20 @@ TOP = {
 }
 
 
+REPORT = re.compile(r"reports/([a-z0-9-]+)/README\.md")
+
+
 def on_files(files, config):
-    """Adds the pages at the top."""
+    """Adds the pages at the top and the bug reports, which are beside their programs."""
     root = Path(config.config_file_path).parent
+    for file in sorted(root.glob("reports/*/README.md")):
+        text = file.read_text(encoding="utf-8").replace("](../../docs/", "](../")
+        text = text.replace("program in this directory", f"program in `reports/{file.parent.name}`")
+        files.append(File.generated(config, f"reports/{file.parent.name}.md", content=text))
     for name, page in TOP.items():
         text = (root / name).read_text(encoding="utf-8")
         text = re.sub(r"\]\(docs/", "](", text)
+        text = REPORT.sub(r"reports/\1.md", text)
         for other, to in TOP.items():
             text = text.replace(f"]({other}", f"]({to}")
         files.append(File.generated(config, page, content=text))
@@ -42,8 +50,9 @@ def on_page_markdown(markdown, page, config, files):
         file = posixpath.normpath(posixpath.join("docs", posixpath.dirname(source), to))
         if file.startswith("docs/"):
             return link.group(0)
-        if file in TOP:
-            return f"[{text}]({posixpath.relpath(TOP[file], posixpath.dirname(source) or '.')}{anchor})"
+        page = TOP.get(file) or (REPORT.fullmatch(file) and REPORT.sub(r"reports/\1.md", file))
+        if page:
+            return f"[{text}]({posixpath.relpath(page, posixpath.dirname(source) or '.')}{anchor})"
         return f"`{file}`" if text.strip("`") in file else f"{text} (`{file}`)"
 
     return re.sub(r"\[([^]]*)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)", resolve, markdown)

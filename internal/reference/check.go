@@ -199,10 +199,18 @@ func (c *Checker) program(p target.Program, set, scenarios []string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	options := string(text)
+	if strings.Contains(options, sharedOptions) {
+		shared, err := os.ReadFile(filepath.Join(c.Docs, "reference", "targets.md"))
+		if err != nil {
+			return err
+		}
+		options += string(shared)
+	}
 	var problems []error
 	for _, pair := range set {
 		key, _, _ := strings.Cut(pair, "=")
-		if !placeholder.MatchString(pair) && !strings.Contains(string(text), "\n| "+code(key)+" | ") {
+		if !placeholder.MatchString(pair) && !strings.Contains(options, "\n| "+code(key)+" | ") {
 			problems = append(problems, fmt.Errorf("%s has no option %q", filepath.Base(page), key))
 		}
 	}

@@ -8,43 +8,54 @@ import (
 )
 
 // Commands describes the commands below a node with their arguments and flags, as a chapter of headings and tables. It
-// leaves out hidden commands, and those for which skip returns true.
+// leaves out hidden commands, and those for which skip returns true. If the last row of a flag says the same, only the
+// flag is listed.
 func Commands(node *kong.Node, skip func(*kong.Node) bool) string {
 	var b strings.Builder
-	for _, c := range node.Children {
-		if c.Hidden || skip != nil && skip(c) {
-			continue
-		}
-		if !c.Leaf() {
-			b.WriteString(Commands(c, skip))
-			continue
-		}
-		command(&b, c)
-	}
+	commands(&b, node, skip, map[string]string{})
 	return b.String()
+}
+
+func commands(b *strings.Builder, node *kong.Node, skip func(*kong.Node) bool, shown map[string]string) {
+	for _, c := range node.Children {
+		switch {
+		case c.Hidden || skip != nil && skip(c):
+		case c.Leaf():
+			command(b, c, shown)
+		default:
+			commands(b, c, skip, shown)
+		}
+	}
 }
 
 // Flags describes the flags of a node itself, as a table.
 func Flags(node *kong.Node) string {
 	var b strings.Builder
-	flags(&b, node)
+	flags(&b, node, map[string]string{})
 	return b.String()
 }
 
-func command(b *strings.Builder, c *kong.Node) {
+func command(b *strings.Builder, c *kong.Node, shown map[string]string) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", c.FullPath(), c.Help)
 	if !c.Passthrough {
 		fmt.Fprintf(b, "    lockstep %s\n", c.Summary())
 	}
 	detail(b, c.Detail)
-	flags(b, c)
+	flags(b, c, shown)
 }
 
-// flags writes the table of arguments and flags, if there are any.
-func flags(b *strings.Builder, c *kong.Node) {
-	var rows []string
+// flags writes the table of arguments and flags, if there are any. Those whose last row, in shown, says the same are
+// named below it.
+func flags(b *strings.Builder, c *kong.Node, shown map[string]string) {
+	var rows, above []string
 	row := func(name string, value *kong.Value) {
-		rows = append(rows, fmt.Sprintf("| %s | %s |", code(name), cell(kong.DefaultHelpValueFormatter(value))))
+		text := fmt.Sprintf("| %s | %s |", code(name), cell(kong.DefaultHelpValueFormatter(value)))
+		if shown[name] == text {
+			above = append(above, code(name))
+			return
+		}
+		shown[name] = text
+		rows = append(rows, text)
 	}
 	if !c.Passthrough {
 		for _, p := range c.Positional {
@@ -58,6 +69,9 @@ func flags(b *strings.Builder, c *kong.Node) {
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(b, "\n| argument or flag | meaning |\n|---|---|\n%s\n", strings.Join(rows, "\n"))
+	}
+	if len(above) > 0 {
+		fmt.Fprintf(b, "\n%s\n", fill("As above: "+strings.Join(above, ", ")+".", 118))
 	}
 }
 

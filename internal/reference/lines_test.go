@@ -49,6 +49,8 @@ func TestChecker(t *testing.T) {
 		{"    lockstep plan isolate --nodes 5 --confidence 0.9", ""},
 		{"    lockstep plan isolaet --nodes 5 --confidence 0.9", "must be one of"},
 		{"    lockstep run etcdserver --set version=v3.6.16 --set power=0.5", ""},
+		{"    lockstep run etcdserver --set bit-rot=0.5", ""},
+		{"    lockstep run etcdserver --set bti-rot=0.5", "etcdserver.md has no option \"bti-rot\""},
 		{"    lockstep run etcdserver --set pwoer=0.5", "etcdserver.md has no option \"pwoer\""},
 		{"    lockstep run etcdraft --scenario RVeote", "etcdraft.md has no scenario \"RVeote\""},
 	} {

@@ -2,9 +2,11 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/internal/option"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -19,8 +21,9 @@ func Strategies() string {
 	return b.String()
 }
 
-// Target describes a target: its default strategy, options and scenarios.
-func Target(t target.Target) string {
+// Target describes a target: its default strategy, options and scenarios. The options of the struct faults, if there is
+// one, are described by Faults; one with another default or text is the target's own.
+func Target(t target.Target, faults ...any) string {
 	var b strings.Builder
 	if t.Strategy != "" {
 		fmt.Fprintf(&b, "\nDefault strategy:\n\n    %s\n", t.Strategy)
@@ -29,7 +32,11 @@ func Target(t target.Target) string {
 		fmt.Fprintf(&b, "\nOptions of a campaign for which the user sets none:\n\n    %s\n",
 			strings.Join(t.Campaign, "\n    "))
 	}
-	options(&b, t.Options())
+	own := slices.DeleteFunc(t.Options(), func(o target.Option) bool { return isFault(o, faults) })
+	options(&b, own)
+	if len(own) < len(t.Options()) {
+		fmt.Fprintf(&b, "\nIt also has the [options of faults](%s).\n", sharedOptions)
+	}
 	if len(t.Scenarios) > 0 {
 		fmt.Fprintf(&b, "\n| scenario | what it guides to |\n|---|---|\n")
 		for _, s := range t.Scenarios {
@@ -37,6 +44,24 @@ func Target(t target.Target) string {
 		}
 	}
 	return b.String()
+}
+
+// sharedOptions is the part of a page that Faults describes, as seen from a page about targets.
+const sharedOptions = "../targets.md#options-of-faults"
+
+// Faults describes the options of faults that several targets share.
+func Faults(faults any) string {
+	var b strings.Builder
+	options(&b, option.List(faults))
+	return b.String()
+}
+
+func isFault(o target.Option, faults []any) bool {
+	return slices.ContainsFunc(faults, func(of any) bool {
+		return slices.ContainsFunc(option.List(of), func(f target.Option) bool {
+			return f.Key == o.Key && f.Default == o.Default && f.Help == o.Help
+		})
+	})
 }
 
 // options writes a table of options.

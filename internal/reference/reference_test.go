@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/command"
 	"github.com/lockstep-go/lockstep/internal/reference"
 	"github.com/lockstep-go/lockstep/target"
@@ -56,6 +57,13 @@ func TestReferenceOfTargets(t *testing.T) {
 		return err == nil
 	}
 	if err := reference.Check(docs+"targets.md", "targets", reference.Targets(command.App(), hasPage)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The options that targets in a bubble share are on the page that lists the targets.
+func TestReferenceOfFaults(t *testing.T) {
+	if err := reference.Check(docs+"targets.md", "options of faults", reference.Faults(bubble.FaultOptions{})); err != nil {
 		t.Error(err)
 	}
 }

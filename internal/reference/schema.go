@@ -239,26 +239,34 @@ func readComments(dir string) (map[string]string, error) {
 	return comments, nil
 }
 
-// Keys lists the keys of the output of a command as a table, with the keys of nested objects below each.
+// Keys lists the keys of the output of a command as a table, with the names of the keys of inner objects.
 func (s *Schema) Keys(command string) string {
 	var b strings.Builder
 	b.WriteString("| key | type | meaning |\n|---|---|---|\n")
 	d := s.Defs[strings.ReplaceAll(command, " ", "-")]
-	keys(&b, d, "")
+	keys(&b, d)
 	return b.String()
 }
 
-func keys(b *strings.Builder, s *Schema, prefix string) {
+// keys writes a row for each key of an object. The schema itself describes the keys of inner objects.
+func keys(b *strings.Builder, s *Schema) {
 	for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[key]
 		required := ""
-		if slices.Contains(s.Required, key) && prefix == "" {
+		if slices.Contains(s.Required, key) {
 			required = "* "
 		}
-		fmt.Fprintf(b, "| %s | %s | %s%s |\n", code(prefix+key), p.kind(), required, cell(p.Description))
-		for inner := p; inner != nil; inner = inner.Items {
-			keys(b, inner, prefix+key+".")
+		var inner []string
+		for of := p; of != nil; of = of.Items {
+			for _, k := range slices.Sorted(maps.Keys(of.Properties)) {
+				inner = append(inner, code(k))
+			}
 		}
+		meaning := required + cell(p.Description)
+		if len(inner) > 0 {
+			meaning += " Keys: " + strings.Join(inner, ", ") + "."
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", code(key), p.kind(), meaning)
 	}
 }
 

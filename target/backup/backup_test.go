@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
@@ -67,7 +65,7 @@ func TestEarlyAnswers(t *testing.T) {
 	t.Logf("run %d: %s\n%d steps, shrunk to %d", f.Run, f.Finding, len(f.Trace.Records), len(small.Trace.Records))
 }
 
-// The page shows the complete source of the target, and excerpts of this test.
+// The page shows excerpts of the target, in its order, and of this test.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/add-a-target.md")
 	if err != nil {
@@ -81,8 +79,14 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(program), strings.Join(shown["backup.go"], "\n")); d != "" {
-		t.Errorf("docs/how-to/add-a-target.md (+) does not show backup.go (-):\n%s", d)
+	rest, found := string(program), false
+	for _, part := range shown["backup.go"] {
+		if _, rest, found = strings.Cut(rest, part); !found {
+			t.Fatalf("docs/how-to/add-a-target.md shows what is not the next part of backup.go:\n%s", part)
+		}
+	}
+	if len(shown["backup.go"]) < 10 {
+		t.Error("docs/how-to/add-a-target.md does not show backup.go")
 	}
 	if lines := strings.Count(string(program), "\n"); lines >= 200 {
 		t.Errorf("backup.go has %d lines, the page promises less than 200", lines)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/reference"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -165,7 +166,7 @@ func TestOneVersion(t *testing.T) {
 func TestReference(t *testing.T) {
 	target := Target("etcdserver-upgrade", named{version: "1.0.0"}, named{version: "1.1.0"})
 	if err := reference.Check("../../docs/reference/targets/etcdserver-upgrade.md", "options",
-		reference.Target(target)); err != nil {
+		reference.Target(target, bubble.FaultOptions{})); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -14,9 +15,11 @@ import (
 func TestLinks(t *testing.T) {
 	const root = "../../.."
 	pages, err := filepath.Glob(root + "/*.md")
-	if err != nil {
+	reports, err2 := filepath.Glob(root + "/reports/*/README.md")
+	if err = errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
+	pages = append(pages, reports...)
 	site, err := os.ReadFile(root + "/mkdocs.yml")
 	if err != nil {
 		t.Fatal(err)
