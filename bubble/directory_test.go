@@ -48,6 +48,9 @@ func TestSamePath(t *testing.T) {
 				if f := result.First(); f != nil {
 					t.Fatal(f.Finding)
 				}
+				if len(result.Nondeterminism) > 0 { // the path is below /proc, and is not about the machine
+					t.Errorf("%v", result.Nondeterminism)
+				}
 			}
 		})
 	}

@@ -46,7 +46,9 @@ func (Unanswered) String() string { return "no answer" }
 // history records the operations of a run's clients.
 type history struct {
 	ops []porcupine.Operation
-	ids []int // of the operations
+	ids map[int]int // from the IDs of operations to their indices
+	// reused says that two operations have one ID, so that the history cannot be checked.
+	reused string
 	// steps has the step of each moment of the history, from 1; the last moment is now.
 	steps []int
 	now   int64
@@ -56,7 +58,8 @@ type history struct {
 
 func (h *history) reset() {
 	clear(h.ops)
-	h.ops, h.ids, h.steps, h.now = h.ops[:0], h.ids[:0], h.steps[:0], 0
+	clear(h.ids)
+	h.ops, h.steps, h.now, h.reused = h.ops[:0], h.steps[:0], 0, ""
 }
 
 // tick begins the next moment.
@@ -88,22 +91,31 @@ func (h *history) note(run *lockstep.Run) {
 				continue
 			}
 			h.tick(run)
+			h.identify(v)
 			h.ops = append(h.ops, porcupine.Operation{ClientId: v.Client - 1, Input: v.Input, Call: h.now,
 				Output: Unanswered{}, Return: math.MaxInt64})
-			h.ids = append(h.ids, v.ID)
 		case *Return:
 			if events[i].Type != cmp.Or(h.answer, EventReturn) {
 				continue
 			}
 			h.tick(run)
-			for j := len(h.ids) - 1; j >= 0; j-- {
-				if h.ids[j] == v.ID {
-					h.ops[j].Output, h.ops[j].Return = v.Output, h.now
-					break
-				}
+			if i, ok := h.ids[v.ID]; ok {
+				h.ops[i].Output, h.ops[i].Return = v.Output, h.now
 			}
 		}
 	}
+}
+
+// identify records the ID of the operation that begins.
+func (h *history) identify(c *Call) {
+	if h.ids == nil {
+		h.ids = map[int]int{}
+	}
+	if i, ok := h.ids[c.ID]; ok && h.reused == "" {
+		h.reused = fmt.Sprintf("the operations %v and %v have the same ID, %d; a run must give each operation one of its own",
+			h.ops[i].Input, c.Input, c.ID)
+	}
+	h.ids[c.ID] = len(h.ops)
 }
 
 func answered(o porcupine.Operation) bool { return o.Return != math.MaxInt64 }

@@ -53,6 +53,10 @@ func (m *isolated) Step(run *lockstep.Run) *lockstep.Finding {
 // End checks the transactions of the run. A history that cannot be checked makes the run unknown: the clients write a
 // value twice to a key, for example.
 func (m *isolated) End(*lockstep.Run) *lockstep.Finding {
+	if m.history.reused != "" {
+		m.undecided = m.Level.String() + ": " + m.history.reused
+		return nil
+	}
 	var txns []isolation.Txn
 	var ops []int // the operation of each transaction
 	for i, o := range m.history.ops {

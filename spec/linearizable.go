@@ -72,6 +72,10 @@ func (l *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
 
 // End checks the end of a run.
 func (l *linearizable) End(*lockstep.Run) *lockstep.Finding {
+	if l.history.reused != "" {
+		l.undecided = "linearizability: " + l.history.reused
+		return nil
+	}
 	parts := [][]porcupine.Operation{l.history.ops}
 	if l.Model.Partition != nil {
 		parts = l.Model.Partition(l.history.ops)

@@ -154,6 +154,21 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// Two operations with one ID make answers ambiguous: no spec of histories checks such a run.
+func TestReusedIDs(t *testing.T) {
+	history := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(2, 1, 0), answer(2, 1, 0)}
+	for name, s := range map[string]lockstep.Spec{
+		"linearizability":        spec.Linearizable{Model: register},
+		"sequential-consistency": spec.Sequential{Model: register},
+	} {
+		r := checker(t, script{history}, s)
+		reason := name + ": the operations write 1 and read have the same ID, 1; a run must give each operation one of its own"
+		if r.Verdict() != trace.Unknown || r.Reasons[reason] != 1 {
+			t.Errorf("%s: %v, %v", name, r.Verdicts, r.Reasons)
+		}
+	}
+}
+
 // A search that takes too many steps ends undecided; one that needs exactly the maximum does not.
 func TestStepsOfLinearizable(t *testing.T) {
 	var wrong []lockstep.Event // all orders of the writes are tried

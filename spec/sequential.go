@@ -77,6 +77,10 @@ func (s *sequential) Step(run *lockstep.Run) *lockstep.Finding {
 
 // End checks the end of a run.
 func (s *sequential) End(*lockstep.Run) *lockstep.Finding {
+	if s.history.reused != "" {
+		s.undecided = "sequential-consistency: " + s.history.reused
+		return nil
+	}
 	ops := s.history.ops
 	if !slices.ContainsFunc(ops, answered) {
 		return nil // no answers to explain
