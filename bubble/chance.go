@@ -10,7 +10,7 @@ import (
 
 // Source is a random source for a node or for the run. It is like [lockstep.Source], but any number of goroutines may
 // use it. The trace records each draw with the step in which it is made. So leaving out a step changes no draw of
-// another step. Shrinking tries lower numbers: a program should let 0 mean the mildest outcome. A Source implements
+// another step. Shrinking lowers draws: a program should let 0 mean the mildest outcome. A Source implements
 // [rand.Source] of math/rand/v2.
 //
 // Goroutines may outlive the run, because they are still ending or because the watchdog gave the run up. The trace does

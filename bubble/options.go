@@ -12,8 +12,8 @@ import (
 // FaultOptions are the fault models [Files], [Faults] and [Links] as options of a target, so that all targets have the
 // same options. A target embeds the struct in its own options and passes it to its [Cluster], where a nonzero option
 // takes precedence. A field has the name of the field of the fault model that it sets; only DiskKilobytes sets
-// DiskBytes. Options of disks need a cluster with Freeze.Files, and most others need the overlay. The zero value adds no
-// faults.
+// DiskBytes. Options of disks need a cluster with Freeze.Files, and most others need the overlay. The zero value adds
+// no faults.
 type FaultOptions struct {
 	// DiskLevel to StartKills are fields of Files.
 	DiskLevel         disk.Level `help:"what a power failure may lose: ext4, or posix, where also names are lost without a sync of their directory"`

@@ -276,8 +276,8 @@ func oneLine(err error) string {
 	return unprefixed(joinLines(err.Error()))
 }
 
-// wrongUsage returns the error of a command line that could not be parsed. Of several files where one is expected, which
-// a shell makes of a pattern, it says what to do.
+// wrongUsage returns the error of a command line that could not be parsed. Of several files where one is expected,
+// which a shell makes of a pattern, it says what to do.
 func wrongUsage(err *kong.ParseError) string {
 	text, command := err.Error(), "lockstep"
 	if node := err.Context.Selected(); node != nil {

@@ -257,7 +257,7 @@ func ExampleSend() {
 func ExampleNetwork_RaiseLimit() {
 	network := process.NewNetwork(2, process.Closes, nil)
 	defer network.Close()
-	network.RaiseLimit()                                                         // packets with more progress than any so far wait
+	network.RaiseLimit()                                                         // packets with more progress wait
 	fmt.Println(network.AwaitAboveLimit(context.Background(), time.Millisecond)) // nothing came
 	network.ClearLimit()
 	// Output: false <nil>

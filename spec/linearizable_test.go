@@ -162,7 +162,8 @@ func TestReusedIDs(t *testing.T) {
 		"sequential-consistency": spec.Sequential{Model: register},
 	} {
 		r := checker(t, script{history}, s)
-		reason := name + ": the operations write 1 and read have the same ID, 1; a run must give each operation one of its own"
+		reason := name + ": the operations write 1 and read have the same ID, 1; " +
+			"a run must give each operation one of its own"
 		if r.Verdict() != trace.Unknown || r.Reasons[reason] != 1 {
 			t.Errorf("%s: %v, %v", name, r.Verdicts, r.Reasons)
 		}

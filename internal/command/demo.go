@@ -51,7 +51,8 @@ func (d *demoCmd) Run(e *cli.Env) error {
 		return err
 	}
 	fmt.Fprintf(e.Out, "\n2. Shrunk from %s\n   to %s, in %d more runs.\n"+
-		"   The smaller run violates the same property, with other values.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
+		"   The smaller run violates the same property, with other values.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is,
+		k.Shrunk.Attempts)
 	if err := e.Grid(k.Trace); err != nil {
 		return err
 	}

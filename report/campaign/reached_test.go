@@ -59,7 +59,8 @@ func TestReached(t *testing.T) {
 	c.Next = &novelty.Estimate{Criterion: "a statement", Runs: 10, Upper: 0.25, Confidence: 0.95}
 	has("text", text(), "statements executed in 10 runs:\n"+
 		"  kv      100.0% of 30\n  kv/log   50.0% of 10,  50.0% only under faults\n",
-		"in all:  75.0% of 40,  12.5% only under faults\n", "0 of 10 runs reached something that no other run did: a statement\n")
+		"in all:  75.0% of 40,  12.5% only under faults\n",
+		"0 of 10 runs reached something that no other run did: a statement\n")
 	document, err := json.Marshal(c.Document())
 	if err != nil {
 		t.Fatal(err)
