@@ -2,6 +2,10 @@
 //
 // Messages are identified by their names (see [trace.Name]). A trace can therefore be followed as far as possible after
 // small changes of the system.
+//
+// Three places rerun a recorded run several times and count: the engine, this package and package shrink. They stay
+// apart because each stops for another reason. The engine counts all repetitions in the worker that found the failure,
+// replay compares each with the recording, and shrink stops when a candidate can no longer reach its share.
 package replay
 
 import (
