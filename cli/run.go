@@ -122,6 +122,9 @@ func (c *runCmd) Run(e *Env) error {
 	if c.Batches {
 		share(plan.Workers)
 		measures := batch.Measures{Coverage: meter, Closure: c.Closure, Code: statements}
+		if e.conformance != nil {
+			measures.Model = e.conformance.Visits
+		}
 		return batch.Serve(e.Ctx, plan, measures, os.Stdin, e.Out)
 	}
 	if err := c.checkFiles(); err != nil {
@@ -133,7 +136,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.executed(e, statements, sum), c.keep(e, plan, sum), c.measure(e, plan, sum),
+	failed := errors.Join(c.visited(e, plan, sum), c.executed(e, statements, sum), c.keep(e, plan, sum), c.measure(e, plan, sum),
 		c.fromTrace(e, plan, sum), c.control(e, plan, statements, sum))
 	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
@@ -402,7 +405,6 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 		}
 		fmt.Fprintln(e.Out)
 	}
-	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage),
-		c.modelNotes(e, sum.Result))
+	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage))
 	return sum.Write(e.Out, options(e.Out).Color)
 }

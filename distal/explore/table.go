@@ -27,6 +27,8 @@ type table struct {
 	payloads grow.Array[machine.Message]
 	acted    sync.Map           // *core.Action: what was ever called
 	busy     sync.Map           // int64: phases in which something was sent
+	reached  sync.Map           // machine.Transition: what nodes did, if states have kinds
+	kind     func(*machine.State) string
 	symmetry *symmetry.Symmetry // nil: not looked for
 
 	mu       sync.Mutex            // for what is below, and for adding to lists
@@ -76,6 +78,7 @@ type local struct {
 	class uint32
 	hash  uint64
 	key   string
+	kind  string                   // only if the table has kinds
 	named atomic.Pointer[[]uint32] // by naming: the state under other names; nil: not yet known
 }
 
@@ -113,6 +116,13 @@ func (t *table) note(a *core.Action, tag machine.Tag, sent bool) {
 	}
 	if sent {
 		remember(&t.busy, tag.Phase)
+	}
+}
+
+// transition remembers what a rule did to a local state.
+func (t *table) transition(a *core.Action, from, to uint32) {
+	if t.kind != nil && a != nil && a.Rule != nil {
+		remember(&t.reached, machine.Transition{Rule: a.Rule.Index, Before: t.local(from).kind, After: t.local(to).kind})
 	}
 }
 
@@ -222,8 +232,11 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 	return t.ids[(mix.Bytes(raw)>>32)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)),
-			key: key}
+		l := &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)), key: key}
+		if t.kind != nil {
+			l.kind = t.kind(s)
+		}
+		*t.locals.Make(t.states) = l
 		t.states++
 		return uint32(t.states - 1)
 	})
@@ -297,6 +310,7 @@ func (t *table) begin(tag machine.Tag, id uint32) []alternative {
 			}
 		}
 		t.note(st.Action, tag, len(st.Out) > 0)
+		t.transition(st.Action, id, a.After)
 		a.Changed = t.local(a.After).class != l.class
 		a.Problem = t.problem(st.Problem)
 		if !slices.ContainsFunc(alts, func(b alternative) bool { return a.same(&b) }) {
@@ -334,6 +348,7 @@ func (t *table) receive(tag machine.Tag, id uint32, msgs []uint32, got uint64, o
 		o := outcome{mask: got}
 		o.Local, o.Acted, o.Problem = t.next(id, l, st.State), st.Action != nil, t.problem(st.Problem)
 		t.note(st.Action, tag, false)
+		t.transition(st.Action, id, o.Local)
 		o.Changed = t.local(o.Local).class != l.class
 		known := false
 		for i := range outs {

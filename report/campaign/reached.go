@@ -21,6 +21,9 @@ func (c *Campaign) reached() (lines []string) {
 			lines = append(lines, fmt.Sprintf("  %-*s  %s", width, p.Package, executed(p)))
 		}
 	}
+	if c.Model != nil {
+		lines = append(lines, c.Model.Lines()...)
+	}
 	if next := c.next(); next != nil {
 		lines = append(lines, "next run: "+nextRun(*next))
 	}
