@@ -29,6 +29,7 @@ type table struct {
 	busy     sync.Map           // int64: phases in which something was sent
 	reached  sync.Map           // machine.Transition: what nodes did, if states have kinds
 	kind     func(*machine.State) string
+	byRule   bool // ways to end a round are distinct also if only their rules are
 	symmetry *symmetry.Symmetry // nil: not looked for
 
 	mu       sync.Mutex            // for what is below, and for adding to lists
@@ -92,7 +93,8 @@ type alternative struct {
 // outcome is one distinct way in which a node can end a round.
 type outcome struct {
 	levels.Ending
-	mask uint64 // the senders of a smallest mailbox that leads here
+	mask uint64       // the senders of a smallest mailbox that leads here
+	rule *core.Action // what was called; nil: nothing
 }
 
 // same says whether two ways to begin cannot be distinguished.
@@ -345,14 +347,14 @@ func (t *table) end(tag machine.Tag, mode int, id uint32, msgs []uint32) []outco
 func (t *table) receive(tag machine.Tag, id uint32, msgs []uint32, got uint64, outs []outcome) []outcome {
 	l := t.local(id)
 	for _, st := range t.model.Update(l.self, l.state, tag, t.mailbox(tag, msgs, got)) {
-		o := outcome{mask: got}
+		o := outcome{mask: got, rule: st.Action}
 		o.Local, o.Acted, o.Problem = t.next(id, l, st.State), st.Action != nil, t.problem(st.Problem)
 		t.note(st.Action, tag, false)
 		t.transition(st.Action, id, o.Local)
 		o.Changed = t.local(o.Local).class != l.class
 		known := false
 		for i := range outs {
-			if p := &outs[i]; p.Local == o.Local && p.Problem == o.Problem {
+			if p := &outs[i]; p.Local == o.Local && p.Problem == o.Problem && (!t.byRule || p.rule == o.rule) {
 				// An idle way to the same state is preferred: it keeps the round inactive.
 				p.Acted = p.Acted && o.Acted
 				known = true
