@@ -53,6 +53,8 @@ type App struct {
 	Commands []any
 	// Conform reads the model of the flag --conform; nil: this program has no models. Package distal/command has one.
 	Conform func(file string) (*Model, error)
+	// Suite reads the directory of the flag --suite; nil: this program executes no suites. Package distal/command has one.
+	Suite func(dir string) (*Suite, error)
 	// Fleet lets other machines make the runs of a campaign; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
 	// FleetProgram is built and takes over if a campaign needs a fleet and Fleet is nil. It may be nil as well.

@@ -76,7 +76,7 @@ func (e *Env) conform(plan *lockstep.Plan, c conforming) error {
 // visited puts what a campaign visited of its model into the summary. A campaign that ended with a finding may have
 // made more runs than it counts, so that it says nothing.
 func (c *runCmd) visited(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
-	if e.conformance == nil || !c.KeepGoing && len(sum.Result.Failures) > 0 {
+	if e.conformance == nil || !c.KeepGoing && c.suite == nil && len(sum.Result.Failures) > 0 {
 		return nil
 	}
 	visits := e.conformance.Visits()

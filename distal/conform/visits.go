@@ -36,7 +36,9 @@ func (v *visits) add(s *search) {
 
 // kind describes a local state, see [machine.Program.Kind]. Of the variables that the mapping calls larger, the search
 // keeps the largest values only.
-func (m *model) kind(id int32) string { return m.program.Kind(m.locals.list[id].state, m.mapping.Larger) }
+func (m *model) kind(id int32) string {
+	return m.program.Kind(m.locals.list[id].state, m.mapping.Larger)
+}
 
 // Transitions is what passing runs did.
 type Transitions struct {

@@ -25,11 +25,11 @@ type table struct {
 	messages ids     // 0 means no message
 	locals   grow.Array[*local]
 	payloads grow.Array[machine.Message]
-	acted    sync.Map           // *core.Action: what was ever called
-	busy     sync.Map           // int64: phases in which something was sent
-	reached  sync.Map           // machine.Transition: what nodes did, if states have kinds
+	acted    sync.Map // *core.Action: what was ever called
+	busy     sync.Map // int64: phases in which something was sent
+	reached  sync.Map // machine.Transition: what nodes did, if states have kinds
 	kind     func(*machine.State) string
-	byRule   bool // ways to end a round are distinct also if only their rules are
+	byRule   bool               // ways to end a round are distinct also if only their rules are
 	symmetry *symmetry.Symmetry // nil: not looked for
 
 	mu       sync.Mutex            // for what is below, and for adding to lists

@@ -29,6 +29,7 @@ func App(commands ...any) cli.App {
 		Programs:     programs.All,
 		Commands:     append([]any{&ownCommands{}, &distal.Commands{}}, commands...),
 		Conform:      distal.Conform,
+		Suite:        distal.Suite,
 		FleetProgram: &fleetProgram,
 		Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7",
 			"lockstep run etcdraft --set version=v3.6.0",

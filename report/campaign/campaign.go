@@ -60,6 +60,8 @@ type Campaign struct {
 	Code *code.Report
 	// Model is what the runs visited of a model, if they were compared with one.
 	Model *model.Report
+	// Suite is what the runs did with the tests of a suite, if they executed one.
+	Suite *model.Suite
 	// Next is what the campaign says about its next run by a criterion of its own; nil: by that of the result.
 	Next *novelty.Estimate
 	// Closure counts late messages, if they were counted.

@@ -106,6 +106,8 @@ type Document struct {
 	Code *code.Report `json:"code,omitempty"`
 	// Model is what the runs visited of a model, if they were compared with one.
 	Model *model.Report `json:"model,omitempty"`
+	// Suite is what the runs did with the tests of a suite, if they executed one.
+	Suite *model.Suite `json:"suite,omitempty"`
 	// NextRun estimates the probability that the next run reaches something new, if there is an estimate.
 	NextRun *novelty.Estimate `json:"next_run,omitempty"`
 	// Closure counts messages by type, and how many of them were late: of a round that their receiver had left.
@@ -248,6 +250,7 @@ func (c *Campaign) Document() Document {
 		Coverage:    c.Coverage,
 		Code:        c.Code,
 		Model:       c.Model,
+		Suite:       c.Suite,
 		NextRun:     c.next(),
 		Closure:     c.Closure,
 		Control:     controlOf(c.Control),

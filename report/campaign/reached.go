@@ -21,6 +21,9 @@ func (c *Campaign) reached() (lines []string) {
 			lines = append(lines, fmt.Sprintf("  %-*s  %s", width, p.Package, executed(p)))
 		}
 	}
+	if c.Suite != nil {
+		lines = append(lines, c.Suite.Lines()...)
+	}
 	if c.Model != nil {
 		lines = append(lines, c.Model.Lines()...)
 	}
