@@ -26,7 +26,7 @@ func Suite(dir string) (*cli.Suite, error) {
 type generateCmd struct {
 	program
 	instance
-	Cover  string `default:"transitions" enum:"states,transitions,pairs" help:"What the tests cover: states (local states at the end of rounds), transitions (a rule with the kind of local state before and after it), or pairs of transitions that follow each other at a node (${default})."`
+	Cover  string `default:"transitions" enum:"states,transitions,kinds,pairs" help:"What the tests cover: states (local states at the end of rounds), transitions (a rule with the local state and the messages on which it acts), kinds (a rule with the kind of local state before and after it), or pairs of these that follow each other at a node (${default})."`
 	Rounds int    `default:"12" placeholder:"R" help:"The most rounds of a test (${default})."`
 	States int    `placeholder:"N" help:"Most states of a round; the search ends before a round with more. 0 is 1000000."`
 	Out    string `required:"" placeholder:"DIR" help:"Directory to write, which must not have tests yet."`

@@ -15,17 +15,18 @@ import (
 // Cover says what paths are to cover.
 type Cover string
 
-// What paths can cover. States are local states of nodes at the end of a round, whatever the node. Transitions are
-// rules with the kinds of the local state before and after, see [machine.Program.Kind]. Pairs are two transitions that
-// follow each other at a node.
+// What paths can cover, whatever the node. States are local states at the end of a round. Transitions are rules with
+// the local state in which they fire and the messages on which they act. Kinds are rules with the kinds of the local
+// state before and after, see [machine.Program.Kind]. Pairs are two of these that follow each other at a node.
 const (
 	CoverStates      Cover = "states"
 	CoverTransitions Cover = "transitions"
+	CoverKinds       Cover = "kinds"
 	CoverPairs       Cover = "pairs"
 )
 
 // Covers lists what paths can cover.
-func Covers() []Cover { return []Cover{CoverStates, CoverTransitions, CoverPairs} }
+func Covers() []Cover { return []Cover{CoverStates, CoverTransitions, CoverKinds, CoverPairs} }
 
 // CoverOptions bound the search for paths.
 type CoverOptions struct {
@@ -66,6 +67,7 @@ type paths struct {
 	texts []string // of moves
 	fired map[int]bool
 	ends  map[string][]outcome // of the round
+	acts  map[string]int       // items of transitions
 }
 
 // node is a state with the way to it.
@@ -100,7 +102,7 @@ func CoverPaths(ctx context.Context, m *sequential.Model, o CoverOptions) (*Cove
 	t.byRule = true
 	t.kind = func(s *machine.State) string { return t.model.Program.Kind(s, nil) }
 	p := &paths{table: t, cover: o.Cover, items: map[string]int{}, moves: map[machine.Transition]int32{},
-		fired: map[int]bool{}, ends: map[string][]outcome{}}
+		fired: map[int]bool{}, ends: map[string][]outcome{}, acts: map[string]int{}}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (p *paths) expand(ctx context.Context, round, from, to, most int) (full boo
 		if ctx.Err() != nil {
 			return false
 		}
-		p.successors(round, i, func(step levels.Step, moves [][]*core.Action, halves [][]uint32) {
+		p.successors(round, i, func(step levels.Step, moves [][2]move) {
 			if full || p.table.Check(step.State) != 0 {
 				return
 			}
@@ -172,20 +174,22 @@ func (p *paths) expand(ctx context.Context, round, from, to, most int) (full boo
 					covers = append(covers, p.item("state "+p.table.model.Program.FormatState(p.table.local(l).state)))
 				}
 			}
-			for n, list := range moves {
-				for k, a := range list {
-					if a == nil || a.Rule == nil {
+			for n, both := range moves {
+				for _, v := range both {
+					if v.action == nil || v.action.Rule == nil {
 						continue
 					}
-					fired[a.Rule.Index] = true
-					move := p.move(a, halves[n][k], halves[n][k+1])
+					fired[v.action.Rule.Index] = true
+					kind := p.kind(v)
 					switch {
 					case p.cover == CoverTransitions:
-						covers = append(covers, p.item(p.texts[move]))
+						covers = append(covers, p.transition(v))
+					case p.cover == CoverKinds:
+						covers = append(covers, p.item(p.texts[kind]))
 					case p.cover == CoverPairs && next.last[n] > 0:
-						covers = append(covers, p.item(p.texts[next.last[n]-1]+", then "+p.texts[move]))
+						covers = append(covers, p.item(p.texts[next.last[n]-1]+", then "+p.texts[kind]))
 					}
-					next.last[n] = move + 1
+					next.last[n] = kind + 1
 				}
 			}
 			for _, c := range covers {
@@ -208,6 +212,7 @@ func (p *paths) expand(ctx context.Context, round, from, to, most int) (full boo
 		for _, name := range p.names[items:] {
 			delete(p.items, name)
 		}
+		clear(p.acts)
 		p.names = p.names[:items]
 		return true
 	}
@@ -240,22 +245,58 @@ func (p *paths) item(name string) int {
 	return id
 }
 
-// move numbers what a rule does to a local state.
-func (p *paths) move(a *core.Action, from, to uint32) int32 {
-	v := machine.Transition{Rule: a.Rule.Index, Before: p.table.local(from).kind, After: p.table.local(to).kind}
+// move is what a node does in half a round.
+type move struct {
+	action   *core.Action // nil: nothing
+	from, to uint32       // local states
+	messages []uint32     // by sender; 0: none
+	heard    uint64       // the senders of those on which it acts
+}
+
+// kind numbers what a rule does to a kind of local state.
+func (p *paths) kind(m move) int32 {
+	v := machine.Transition{Rule: m.action.Rule.Index, Before: p.table.local(m.from).kind, After: p.table.local(m.to).kind}
 	id, known := p.moves[v]
 	if !known {
 		id = int32(len(p.texts))
 		p.moves[v] = id
-		p.texts = append(p.texts, fmt.Sprintf("%s: %s -> %s", machine.RuleText(p.table.model.Program.Core, a.Rule), v.Before,
-			v.After))
+		p.texts = append(p.texts, fmt.Sprintf("%s: %s -> %s", p.rule(m), v.Before, v.After))
 	}
 	return id
 }
 
-// successors visits all steps from a state: with what each node does as the round begins and as it ends, and its local
-// states before, between and after.
-func (p *paths) successors(round, at int, visit func(levels.Step, [][]*core.Action, [][]uint32)) {
+func (p *paths) rule(m move) string {
+	return machine.RuleText(p.table.model.Program.Core, m.action.Rule)
+}
+
+// transition numbers a rule with the local state and the messages on which it acts.
+func (p *paths) transition(m move) int {
+	key := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(m.action.Rule.Index)), uint64(m.from))
+	var heard []uint32
+	for s, id := range m.messages {
+		if m.heard>>s&1 != 0 {
+			heard = append(heard, id)
+		}
+	}
+	slices.Sort(heard)
+	for _, id := range heard {
+		key = binary.AppendUvarint(key, uint64(id))
+	}
+	item, known := p.acts[string(key)]
+	if !known {
+		program := p.table.model.Program
+		text := p.rule(m) + " in " + program.FormatState(p.table.local(m.from).state)
+		for _, id := range heard {
+			text += ", " + program.FormatMessage(*p.table.payloads.Find(int(id)))
+		}
+		item = p.item(text)
+		p.acts[string(key)] = item
+	}
+	return item
+}
+
+// successors visits all steps from a state, with what each node does as the round begins and as it ends.
+func (p *paths) successors(round, at int, visit func(levels.Step, [][2]move)) {
 	t, n := p.table, p.table.n
 	tag, locals := t.tag(round), p.nodes[at].locals
 	begins := make([][]alternative, n)
@@ -264,24 +305,24 @@ func (p *paths) successors(round, at int, visit func(levels.Step, [][]*core.Acti
 	}
 	product(begins, func(begin []int) {
 		for mode := range t.Modes() {
-			ends := make([][]outcome, n)
+			ends, sent := make([][]outcome, n), make([][]uint32, n)
 			for q := range n {
-				sent := make([]uint32, n)
+				sent[q] = make([]uint32, n)
 				for s := range n {
-					sent[s] = begins[s][begin[s]].Sent[q]
+					sent[q][s] = begins[s][begin[s]].Sent[q]
 				}
-				ends[q] = p.endings(tag, mode, begins[q][begin[q]].After, sent)
+				ends[q] = p.endings(tag, mode, begins[q][begin[q]].After, sent[q])
 			}
 			product(ends, func(end []int) {
 				step := levels.Step{Begin: slices.Clone(begin), Mode: mode, End: slices.Clone(end), State: make([]uint32, n)}
-				moves, halves := make([][]*core.Action, n), make([][]uint32, n)
+				moves := make([][2]move, n)
 				for q := range n {
 					b, e := &begins[q][begin[q]], &ends[q][end[q]]
 					step.State[q] = e.Local
-					moves[q] = []*core.Action{b.fired, e.rule}
-					halves[q] = []uint32{locals[q], b.After, e.Local}
+					moves[q] = [2]move{{action: b.fired, from: locals[q], to: b.After},
+						{action: e.rule, from: b.After, to: e.Local, messages: sent[q], heard: e.mask}}
 				}
-				visit(step, moves, halves)
+				visit(step, moves)
 			})
 		}
 	})

@@ -25,7 +25,7 @@ func TestCoverPaths(t *testing.T) {
 			t.Fatalf("%s: %s", c.name, all.Verdict)
 		}
 		out, err := explore.CoverPaths(t.Context(), m,
-			explore.CoverOptions{Cover: explore.CoverTransitions, Rounds: c.phases * m.Rounds()})
+			explore.CoverOptions{Cover: explore.CoverKinds, Rounds: c.phases * m.Rounds()})
 		if err != nil {
 			t.Fatal(err)
 		}

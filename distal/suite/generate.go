@@ -135,8 +135,11 @@ func nodesText(set uint64) string {
 func summary(m *sequential.Model, o Options, found *explore.CoverResult) string {
 	var b strings.Builder
 	what := string(o.Cover)
-	if o.Cover == explore.CoverPairs {
-		what = "pairs of transitions"
+	switch o.Cover {
+	case explore.CoverKinds:
+		what = "transitions between kinds of states"
+	case explore.CoverPairs:
+		what = "pairs of transitions between kinds of states"
 	}
 	fmt.Fprintf(&b, "%s of %s with %d nodes cover all %d %s that %d searched states of %s reach\n",
 		words.Count(len(found.Paths), "test"), m.Program.Core.Name, m.Program.N, found.Items, what, found.States,
