@@ -107,20 +107,24 @@ func (s *Strategy) Result() *model.Suite {
 
 // scheduler executes one test after the other.
 type scheduler struct {
-	suite  *Strategy
-	driver *rounds.Driver
-	see    conform.Observer // nil: what nodes show is not compared with the model
-	test   *Test
-	round  int // the index of the round under way; -1: none yet
-	fired  int // timeouts of this round so far
-	failed string
+	suite   *Strategy
+	driver  *rounds.Driver
+	see     conform.Observer // nil: what nodes show is not compared with the model
+	test    *Test
+	round   int   // the index of the round under way; -1: none yet
+	timeout int   // the index of the timeout under way
+	fired   int   // how often its timer fired
+	sent    int   // messages before that
+	base    int64 // the phases of messages are larger than those of the model by this
+	based   bool  // base is known
+	failed  string
 }
 
 // Reset begins a test.
 func (s *scheduler) Reset(start *lockstep.Start) {
 	start.SeedOf = 0 // tests differ in their rounds alone
 	s.test = &s.suite.tests.List[start.Run%len(s.suite.tests.List)]
-	s.round, s.failed = -1, ""
+	s.round, s.base, s.based, s.failed = -1, 0, false, ""
 	s.driver.Reset(len(s.test.Rounds))
 	if s.see != nil {
 		s.see.Reset()
@@ -160,19 +164,29 @@ func (s *scheduler) Report(bool) lockstep.SchedulerStats {
 // Open compares the round before with the model, and begins a round in which all nodes may hear each other.
 func (s *scheduler) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.compare()
-	s.round, s.fired = round, 0
+	s.round, s.timeout, s.fired = round, 0, 0
 	return int(s.now().Tag.Phase), turn.All()
 }
 
 // now is the round under way.
 func (s *scheduler) now() *Round { return &s.test.Rounds[s.round] }
 
-// Give fires the timeouts of the round.
+// maxFirings is how often the timer of a node fires for one timeout: it may count ticks.
+const maxFirings = 100
+
+// Give fires the timeouts of the round, one after the other: the timer of a node, until the node sends something.
 func (s *scheduler) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
-	for s.fired < len(s.now().Timeouts) {
-		n := lockstep.Node(s.now().Timeouts[s.fired])
-		s.fired++
+	for ; s.timeout < len(s.now().Timeouts); s.timeout, s.fired = s.timeout+1, 0 {
+		n := lockstep.Node(s.now().Timeouts[s.timeout])
+		if s.fired == 0 {
+			s.sent = len(turn.Messages())
+		}
+		acted := slices.ContainsFunc(turn.Messages()[s.sent:], func(m trace.Message) bool { return m.From == n })
+		if acted || s.fired == maxFirings {
+			continue
+		}
 		if turn.Timers().Has(n) {
+			s.fired++
 			next.Kind, next.Node = trace.Timer, n
 			return true
 		}
@@ -186,7 +200,20 @@ func (s *scheduler) Fire(lockstep.Nodes) lockstep.Nodes { return 0 }
 
 // Loses loses what the test does not let a node hear.
 func (s *scheduler) Loses(m *trace.Message) bool {
-	return int(m.Tag.Round) != s.now().Tag.Round || m.From < 1 || s.now().Hear[m.To-1]>>(m.From-1)&1 == 0
+	return !s.belongs(m) || s.now().Hear[m.To-1]>>(m.From-1)&1 == 0
+}
+
+// belongs reports whether a message is one of the round. The system may count phases from another number than the
+// model: the first message of a run says from which.
+func (s *scheduler) belongs(m *trace.Message) bool {
+	tag := s.now().Tag
+	if m.From < 1 || int(m.Tag.Round) != tag.Round {
+		return false
+	}
+	if !s.based {
+		s.based, s.base = true, int64(m.Tag.Phase)-tag.Phase
+	}
+	return int64(m.Tag.Phase)-s.base == tag.Phase
 }
 
 // Order compares the messages of the round with those that the model sends, and leaves them in their order.
@@ -195,7 +222,7 @@ func (s *scheduler) Order(turn *lockstep.Turn, mail []trace.ID) {
 	sent := make([]uint64, len(round.Sent))
 	for _, id := range mail {
 		m := turn.Message(id)
-		if m.From >= 1 && int(m.Tag.Round) == round.Tag.Round && int64(m.Tag.Phase) == round.Tag.Phase {
+		if s.belongs(m) {
 			sent[m.From-1] |= 1 << (m.To - 1)
 		}
 	}
