@@ -6,6 +6,8 @@ import "fmt"
 type Suite struct {
 	// Dir is the directory of the suite.
 	Dir string `json:"dir"`
+	// States reports that what nodes show was compared with their states in the model, not their messages alone.
+	States bool `json:"states"`
 	// Tests is the number of tests, and Realized that of those that ran as they are written. A finding ended Ended of
 	// them before, without a divergence, and NotRun did not run.
 	Tests    int `json:"tests"`
@@ -43,6 +45,9 @@ func (s *Suite) Lines() []string {
 	}
 	if s.NotRun > 0 {
 		lines[0] += fmt.Sprintf(", %d not run", s.NotRun)
+	}
+	if !s.States {
+		lines[0] += "; only messages were compared, because no mapping fits the system's events"
 	}
 	for i := range s.Diverged {
 		lines = append(lines, "  "+s.Diverged[i].String())

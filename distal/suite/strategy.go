@@ -29,6 +29,7 @@ type log struct {
 	mutex    sync.Mutex
 	outcomes map[string]*outcome // by test
 	current  *model.Divergence   // of the run under way
+	states   bool                // what nodes show is compared with the model
 	rounds   int                 // compared in the run under way
 }
 
@@ -80,6 +81,9 @@ func (s *Strategy) New(info lockstep.Info) lockstep.Scheduler {
 	out.driver.Isolates(rounds.CutOff)
 	if see, err := conform.Observe(s.tests.Model.Program, info); err == nil {
 		out.see = see
+		s.log.mutex.Lock()
+		s.log.states = true
+		s.log.mutex.Unlock()
 	}
 	return out
 }
@@ -88,7 +92,7 @@ func (s *Strategy) New(info lockstep.Info) lockstep.Scheduler {
 func (s *Strategy) Result() *model.Suite {
 	s.log.mutex.Lock()
 	defer s.log.mutex.Unlock()
-	out := &model.Suite{Dir: s.Dir, Tests: len(s.tests.List), Diverged: []model.Divergence{}}
+	out := &model.Suite{Dir: s.Dir, States: s.log.states, Tests: len(s.tests.List), Diverged: []model.Divergence{}}
 	for _, t := range s.tests.List {
 		d, made := s.log.outcomes[t.Name]
 		switch {

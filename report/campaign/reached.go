@@ -37,7 +37,7 @@ func (c *Campaign) reached() (lines []string) {
 func (c *Campaign) next() *novelty.Estimate {
 	e, ok := c.Result.NextRun()
 	switch {
-	case !ok:
+	case !ok || c.Suite != nil: // the runs of a suite are no draws
 		return nil
 	case c.Next != nil:
 		return c.Next

@@ -100,10 +100,9 @@ func (c Cluster) cluster() sim.Cluster[message] {
 			p := &node{self: self, nodes: n, bug: c.Bug, clients: c.Requests > 0}
 			return sim.With(p, sim.Capabilities[message]{Reset: p.Reset, State: p.String, Fingerprint: p.Fingerprint})
 		},
-		Type:   func(m message) string { return roundNames[m.round] },
-		Events: []string{Output},
-		Tag:    func(m message) trace.Tag { return trace.Tag{Phase: m.phase, Round: int32(m.round)} },
-		Text:   messageText,
+		Type: func(m message) string { return roundNames[m.round] },
+		Tag:  func(m message) trace.Tag { return trace.Tag{Phase: m.phase, Round: int32(m.round)} },
+		Text: messageText,
 	}
 	for i := range c.Requests {
 		cluster.Requests = append(cluster.Requests, "append "+Log{int32(i + 1)}.String())
