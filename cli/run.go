@@ -139,8 +139,8 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	plan.Observers = nil
 	c.realized(e, sum)
-	failed := errors.Join(c.visited(e, plan, sum), c.executed(e, statements, sum), c.keep(e, plan, sum), c.measure(e, plan, sum),
-		c.fromTrace(e, plan, sum), c.control(e, plan, statements, sum))
+	failed := errors.Join(c.visited(e, plan, sum), c.executed(e, statements, sum), c.keep(e, plan, sum),
+		c.measure(e, plan, sum), c.fromTrace(e, plan, sum), c.control(e, plan, statements, sum))
 	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {

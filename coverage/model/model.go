@@ -119,8 +119,10 @@ func (r *Report) Lines() []string {
 	lines := []string{
 		fmt.Sprintf("model %s: %d of %d rules exercised in %d passing %s", r.Model, r.Rules.Visited, r.Rules.Of,
 			r.Runs, words.Plural(r.Runs, "run")),
-		fmt.Sprintf("model %s: %s transitions (rule, kind of state before and after) of a search to %s", r.Model,
-			r.Transitions, r.Bound),
+	}
+	if r.Transitions.Of > 0 {
+		lines = append(lines, fmt.Sprintf("model %s: %s transitions (rule, kind of state before and after) of a search to %s",
+			r.Model, r.Transitions, r.Bound))
 	}
 	if r.Incomplete != "" {
 		lines = append(lines, "  the search is not complete: "+r.Incomplete)

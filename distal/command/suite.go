@@ -34,8 +34,8 @@ type generateCmd struct {
 
 // Help returns the longer help.
 func (generateCmd) Help() string {
-	return "A test is a schedule of rounds: which timeouts fire, which nodes hear each other, and the state of each node " +
-		"after every round. lockstep run TARGET --suite DIR executes the tests.\n\nExample:\n" +
+	return "A test is a schedule of rounds: which timeouts fire, which nodes hear each other, and the state of each " +
+		"node after every round. lockstep run TARGET --suite DIR executes the tests.\n\nExample:\n" +
 		"  lockstep distal generate examples/models/replicatedlog.distal --rounds 12 --out suite"
 }
 

@@ -65,8 +65,8 @@ func (s *Spec) Take() Transitions {
 // maxReach is the number of states after which a search for transitions ends.
 const maxReach = 20_000_000
 
-// Reach searches the model for what runs of a system can do, to the bound of the first test in its text. It describes the bound, and says why the search
-// ended before it; "": it did not.
+// Reach searches the model for what runs of a system can do, to the bound of the first test in its text. It describes
+// the bound, and says why the search ended before it; "": it did not.
 func (s *Spec) Reach(ctx context.Context, info lockstep.Info) (reached []machine.Transition, bound, incomplete string,
 	err error) {
 	m, _, err := s.prepare(&info)
@@ -78,7 +78,7 @@ func (s *Spec) Reach(ctx context.Context, info lockstep.Info) (reached []machine
 		Progress: func(p explore.Progress) bool { return ctx.Err() == nil && p.States < maxReach }}
 	r, remarks := distal.Explore(s.text, o)
 	if failed := remarks.Errors(); len(failed) > 0 {
-		return nil, "", "", failed
+		return nil, "none", "the model cannot be searched: " + failed[0].String(), nil
 	}
 	if r.Verdict == explore.Unknown {
 		incomplete = r.Reason

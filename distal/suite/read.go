@@ -309,7 +309,7 @@ func (r *reader) finish(round *Round, head line, begun [][]sequential.Step) erro
 	return nil
 }
 
-// hears reads who hears whom.
+// hears reads which nodes hear each other.
 func (r *reader) hears(round *Round) error {
 	for {
 		l, ok := r.next("hear")

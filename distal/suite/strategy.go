@@ -58,8 +58,8 @@ func (s *Strategy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	}
 	switch n := s.tests.Model.Program.N; {
 	case info.Nodes != n:
-		return lockstep.Terms{}, fmt.Errorf("suite: the tests have %d nodes, and %s has %d; allowed: --nodes %d", n, info.Name,
-			info.Nodes, n)
+		return lockstep.Terms{}, fmt.Errorf("suite: the tests have %d nodes, and %s has %d; allowed: --nodes %d", n,
+			info.Name, info.Nodes, n)
 	case !slices.Equal(info.Rounds, names):
 		return lockstep.Terms{}, fmt.Errorf("suite: the rounds of the model are %v, and those of the messages of %s %v; "+
 			"a suite needs a system whose messages carry the rounds of its model", names, info.Name, info.Rounds)
@@ -237,7 +237,7 @@ func (s *scheduler) Order(turn *lockstep.Turn, mail []trace.ID) {
 	}
 }
 
-// sending says to whom a node sends in this round.
+// sending lists the nodes to which a node sends in this round.
 func (s *scheduler) sending(to uint64) string {
 	if to == 0 {
 		return "no " + s.now().Name

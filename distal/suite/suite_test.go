@@ -135,7 +135,8 @@ func TestReadDamaged(t *testing.T) {
 	for _, text := range []string{"", "x", "lockstep suite 1", "lockstep suite 1\nprotocol Other\n",
 		"lockstep suite 1\nprotocol ReplicatedLog\nparam n\n", "lockstep suite 1\nprotocol ReplicatedLog\nparam n=99\n",
 		"lockstep suite 1\nprotocol ReplicatedLog\n", "lockstep suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear 1: x",
-		"lockstep suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear", "lockstep suite 1\nprotocol ReplicatedLog\nnoise"} {
+		"lockstep suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear",
+		"lockstep suite 1\nprotocol ReplicatedLog\nnoise"} {
 		if err := read(text); err == nil || !strings.Contains(err.Error(), "001.test") {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/distal/explore"
+	distal "github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/suite"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/trace"
@@ -18,7 +18,7 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cover, tests := range map[explore.Cover]int{explore.CoverStates: 11, explore.CoverTransitions: 57} {
+	for cover, tests := range map[distal.Cover]int{distal.CoverStates: 11, distal.CoverTransitions: 57} {
 		made, remarks, err := suite.Generate(t.Context(), string(text), suite.Options{Cover: cover, Rounds: 12})
 		if err != nil || made == nil {
 			t.Fatal(err, remarks)
@@ -34,8 +34,8 @@ func TestSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := suite.New(dir, read)
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: etcdraft.Cluster{Clients: etcdraft.None}, Strategy: s,
-			Spec: s.Spec(), Runs: s.Runs(), KeepGoing: true})
+		result, err := lockstep.Explore(t.Context(), lockstep.Plan{Strategy: s,
+			System: etcdraft.Cluster{Clients: etcdraft.None}, Spec: s.Spec(), Runs: s.Runs(), KeepGoing: true})
 		if err != nil {
 			t.Fatal(err)
 		}

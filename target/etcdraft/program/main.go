@@ -16,5 +16,6 @@ import (
 var besides []target.Target
 
 func main() {
-	cli.App{Targets: raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides)), Conform: command.Conform, Suite: command.Suite}.Main()
+	cli.App{Targets: raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides)), Conform: command.Conform,
+		Suite: command.Suite}.Main()
 }
