@@ -127,7 +127,7 @@ func (r *Report) Lines() []string {
 	if r.Incomplete != "" {
 		lines = append(lines, "  the search is not complete: "+r.Incomplete)
 	}
-	if r.Beyond > 0 {
+	if r.Beyond > 0 && r.Transitions.Of > 0 {
 		lines = append(lines, fmt.Sprintf("  and %s that this search does not reach", words.Count(r.Beyond, "transition")))
 	}
 	for _, rule := range r.NeverRules {
