@@ -50,7 +50,7 @@ func (s *Strategy) String() string { return "suite:" + s.Dir }
 // Runs is the number of tests.
 func (s *Strategy) Runs() int { return len(s.tests.List) }
 
-// Fit reports whether the messages of a system carry the rounds of the model.
+// Fit reports whether the messages of a system carry the rounds of the model, or have them as types.
 func (s *Strategy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	var names []string
 	for _, r := range s.tests.Model.Program.Core.Rounds {
@@ -60,9 +60,12 @@ func (s *Strategy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	case info.Nodes != n:
 		return lockstep.Terms{}, fmt.Errorf("suite: the tests have %d nodes, and %s has %d; allowed: --nodes %d", n,
 			info.Name, info.Nodes, n)
-	case !slices.Equal(info.Rounds, names):
+	case len(info.Rounds) > 0 && !slices.Equal(info.Rounds, names):
 		return lockstep.Terms{}, fmt.Errorf("suite: the rounds of the model are %v, and those of the messages of %s %v; "+
-			"a suite needs a system whose messages carry the rounds of its model", names, info.Name, info.Rounds)
+			"a suite needs a model with the rounds of the messages", names, info.Name, info.Rounds)
+	case len(info.Rounds) == 0 && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(info.Types, n) }):
+		return lockstep.Terms{}, fmt.Errorf("suite: the rounds of the model are %v, and the messages of %s have no rounds, "+
+			"but the types %v; a suite needs a model whose rounds are types", names, info.Name, info.Types)
 	}
 	if err := info.Require("suite", rounds.Need(info)); err != nil {
 		return lockstep.Terms{}, err
@@ -76,7 +79,7 @@ func (s *Strategy) New(info lockstep.Info) lockstep.Scheduler {
 	for _, t := range s.tests.List {
 		longest = max(longest, len(t.Rounds))
 	}
-	out := &scheduler{suite: s}
+	out := &scheduler{suite: s, typed: len(info.Rounds) == 0}
 	out.driver = rounds.New(info, longest, out)
 	out.driver.Isolates(rounds.CutOff)
 	if see, err := conform.Observe(s.tests.Model.Program, info); err == nil {
@@ -111,6 +114,7 @@ func (s *Strategy) Result() *model.Suite {
 
 // scheduler executes one test after the other.
 type scheduler struct {
+	typed   bool // messages have no tags: their types are rounds
 	suite   *Strategy
 	driver  *rounds.Driver
 	see     conform.Observer // nil: what nodes show is not compared with the model
@@ -211,6 +215,9 @@ func (s *scheduler) Loses(m *trace.Message) bool {
 // model: the first message of a run says from which.
 func (s *scheduler) belongs(m *trace.Message) bool {
 	tag := s.now().Tag
+	if s.typed {
+		return m.From >= 1 && m.Type == s.now().Name
+	}
 	if m.From < 1 || int(m.Tag.Round) != tag.Round {
 		return false
 	}

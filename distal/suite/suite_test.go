@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/suite"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -74,6 +75,48 @@ func TestPrograms(t *testing.T) {
 		r := s.Result()
 		if len(r.Diverged) == 0 || result.Verdicts[trace.Unknown] != len(r.Diverged) {
 			t.Errorf("the buggy program: %v, %v", result.Verdicts, r.Lines())
+		}
+	}
+}
+
+// Systems with and without tags realize the tests of their models.
+func TestModels(t *testing.T) {
+	for _, c := range []struct {
+		model  string
+		system lockstep.System
+		states bool
+	}{
+		{"replicatedlog", smr.Cluster{Nodes: 3}, true},
+		{"raft", raft.Cluster{Nodes: 3}, true},
+	} {
+		dir, made := made(t, "../../examples/models/"+c.model+".distal",
+			suite.Options{Cover: explore.CoverTransitions, Rounds: 12})
+		s, result := run(t, dir, c.system)
+		if r := s.Result(); r.Realized != made.Tests || r.States != c.states || result.Verdicts[trace.Pass] != made.Tests {
+			t.Errorf("%s: %d tests, %v: %v", c.model, made.Tests, result.Verdicts, r.Lines())
+		}
+	}
+}
+
+// The models keep their own properties.
+func TestProperties(t *testing.T) {
+	files, err := filepath.Glob("../../examples/models/*.distal")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, remarks := distal.Tests(string(text), distal.ExploreOptions{})
+		if len(results) == 0 {
+			t.Errorf("%s has no tests: %v", file, remarks)
+		}
+		for _, r := range results {
+			if !r.OK {
+				t.Errorf("%s: %s: %s %s", file, r.Test, r.Verdict, r.Reason)
+			}
 		}
 	}
 }
