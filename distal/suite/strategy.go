@@ -63,7 +63,7 @@ func (s *Strategy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	case len(info.Rounds) > 0 && !slices.Equal(info.Rounds, names):
 		return lockstep.Terms{}, fmt.Errorf("suite: the rounds of the model are %v, and those of the messages of %s %v; "+
 			"a suite needs a model with the rounds of the messages", names, info.Name, info.Rounds)
-	case len(info.Rounds) == 0 && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(info.Types, n) }):
+	case len(info.Rounds) == 0 && !within(names, info.Types):
 		return lockstep.Terms{}, fmt.Errorf("suite: the rounds of the model are %v, and the messages of %s have no rounds, "+
 			"but the types %v; a suite needs a model whose rounds are types", names, info.Name, info.Types)
 	}
@@ -71,6 +71,11 @@ func (s *Strategy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 		return lockstep.Terms{}, err
 	}
 	return lockstep.Terms{Runs: len(s.tests.List), Given: "the tests of " + s.Dir, Sequential: true, Events: true}, nil
+}
+
+// within reports whether all names are in a list.
+func within(names, list []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(list, n) })
 }
 
 // New makes the scheduler, which executes the tests in their order.
