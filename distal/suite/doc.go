@@ -9,7 +9,7 @@
 //
 // A test is text. Blank lines, and lines that begin with #, mean nothing. The header comes first:
 //
-//	lockstep suite 1
+//	suite 1
 //	protocol ReplicatedLog
 //	param n=3
 //

@@ -75,7 +75,7 @@ func fits(m *sequential.Model) error {
 // header begins a test.
 func header(m *sequential.Model) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "lockstep suite %d\nprotocol %s\n", Version, m.Program.Core.Name)
+	fmt.Fprintf(&b, "suite %d\nprotocol %s\n", Version, m.Program.Core.Name)
 	params := m.Program.Params()
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		fmt.Fprintf(&b, "param %s=%d\n", name, params[name])

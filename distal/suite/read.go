@@ -160,9 +160,9 @@ func (r *reader) next(word string) (l line, ok bool) {
 
 // header reads what comes before the rounds, and makes the model.
 func (r *reader) header() error {
-	first, _ := r.next("lockstep")
-	if want := fmt.Sprintf("suite %d", Version); first.rest != want {
-		return r.errorf(line{number: cmp.Or(first.number, 1)}, "a test begins with the line \"lockstep %s\"", want)
+	first, _ := r.next("suite")
+	if first.rest != strconv.Itoa(Version) {
+		return r.errorf(line{number: cmp.Or(first.number, 1)}, "a test begins with the line \"suite %d\"", Version)
 	}
 	protocol, ok := r.next("protocol")
 	if !ok {

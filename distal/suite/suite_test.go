@@ -156,7 +156,7 @@ func TestReadDamaged(t *testing.T) {
 		err := read(without)
 		_ = read(strings.Join(lines[:i], "\n"))
 		word, _, _ := strings.Cut(line, " ")
-		if word == "state" || word == "lockstep" || word == "protocol" || word == "timeout" {
+		if word == "state" || word == "suite" || word == "protocol" || word == "timeout" {
 			refused++
 			if err == nil || !strings.Contains(err.Error(), "001.test:") {
 				t.Errorf("without line %d (%s): %v", i+1, line, err)
@@ -175,11 +175,11 @@ func TestReadDamaged(t *testing.T) {
 	if refused < 5 {
 		t.Errorf("only %d lines were left out", refused)
 	}
-	for _, text := range []string{"", "x", "lockstep suite 1", "lockstep suite 1\nprotocol Other\n",
-		"lockstep suite 1\nprotocol ReplicatedLog\nparam n\n", "lockstep suite 1\nprotocol ReplicatedLog\nparam n=99\n",
-		"lockstep suite 1\nprotocol ReplicatedLog\n", "lockstep suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear 1: x",
-		"lockstep suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear",
-		"lockstep suite 1\nprotocol ReplicatedLog\nnoise"} {
+	for _, text := range []string{"", "x", "suite 1", "suite 1\nprotocol Other\n",
+		"suite 1\nprotocol ReplicatedLog\nparam n\n", "suite 1\nprotocol ReplicatedLog\nparam n=99\n",
+		"suite 1\nprotocol ReplicatedLog\n", "suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear 1: x",
+		"suite 1\nprotocol ReplicatedLog\nround 1 Prepare\nhear",
+		"suite 1\nprotocol ReplicatedLog\nnoise"} {
 		if err := read(text); err == nil || !strings.Contains(err.Error(), "001.test") {
 			t.Errorf("%q: %v", text, err)
 		}
