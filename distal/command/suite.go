@@ -26,10 +26,11 @@ func Suite(dir string) (*cli.Suite, error) {
 type generateCmd struct {
 	program
 	instance
-	Cover  string `default:"transitions" enum:"states,transitions,kinds,pairs" help:"What the tests cover: states (local states at the end of rounds), transitions (a rule with the local state and the messages on which it acts), kinds (a rule with the kind of local state before and after it), or pairs of these that follow each other at a node (${default})."`
-	Rounds int    `default:"12" placeholder:"R" help:"The most rounds of a test (${default})."`
-	States int    `placeholder:"N" help:"Most states of a round; the search ends before a round with more. 0 is 1000000."`
-	Out    string `required:"" placeholder:"DIR" help:"Directory to write, which must not have tests yet."`
+	Cover    string `default:"transitions" enum:"states,transitions,kinds,pairs" help:"What the tests cover: states (local states at the end of rounds), transitions (a rule with the local state and the messages on which it acts), kinds (a rule with the kind of local state before and after it), or pairs of these that follow each other at a node (${default})."`
+	Rounds   int    `default:"12" placeholder:"R" help:"The most rounds of a test (${default})."`
+	States   int    `placeholder:"N" help:"Most states of a round; the search ends before a round with more. 0 is 1000000."`
+	Requests []int  `placeholder:"LINE,..." help:"Lines of timeouts in the program that stand for requests of clients: a request makes them fire, and no timer."`
+	Out      string `required:"" placeholder:"DIR" help:"Directory to write, which must not have tests yet."`
 }
 
 // Help returns the longer help.
@@ -53,7 +54,7 @@ func (c *generateCmd) Run(e *cli.Env) error {
 			filepath.Base(old[0]))
 	}
 	s, remarks, err := suite.Generate(e.Ctx, text, suite.Options{Instance: c.options(), Cover: explore.Cover(c.Cover),
-		Rounds: c.Rounds, States: c.States})
+		Rounds: c.Rounds, States: c.States, Requests: c.Requests})
 	if err := errors.Join(c.report(e, remarks), err); err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@
 //	hear 2: 1
 //	state 1: stage=1 ballot=1 last=0 log=[]
 //
-// A timeout names the node and the rule that fires as the round begins. After hear come a receiver and the senders
+// A timeout names the node and the rule that fires as the round begins; request instead of timeout says that a client's
+// request makes the rule fire. After hear come a receiver and the senders
 // whose messages of this round it receives; all other messages of the round are lost. After state come a node and its
 // state at the end of the round; a node without this line has the state that it had before.
 package suite

@@ -2,10 +2,12 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/distal"
@@ -22,6 +24,8 @@ type Options struct {
 	Cover    explore.Cover
 	Rounds   int
 	States   int // states of a round after which the search ends; 0: explore.DefaultCoverStates
+	// Requests are the lines of the rules that are requests of clients: timeouts in the model
+	Requests []int
 	_        struct{}
 }
 
@@ -41,7 +45,7 @@ func Generate(ctx context.Context, src string, o Options) (*Suite, distal.Remark
 	if m == nil {
 		return nil, remarks, nil
 	}
-	if err := fits(m); err != nil {
+	if err := errors.Join(fits(m), requests(m, o.Requests)); err != nil {
 		return nil, remarks, err
 	}
 	found, err := explore.CoverPaths(ctx, m, explore.CoverOptions{Cover: o.Cover, Rounds: o.Rounds, States: o.States})
@@ -51,7 +55,7 @@ func Generate(ctx context.Context, src string, o Options) (*Suite, distal.Remark
 	out := &Suite{Files: map[string]string{ModelFile: src}, Tests: len(found.Paths), Items: found.Items}
 	head := header(m)
 	for i, p := range found.Paths {
-		out.Files[fmt.Sprintf("%03d%s", i+1, extension)] = head + testText(m, &p)
+		out.Files[fmt.Sprintf("%03d%s", i+1, extension)] = head + testText(m, &p, o.Requests)
 	}
 	out.Summary = summary(m, o, found)
 	out.Files[SummaryFile] = out.Summary
@@ -72,6 +76,25 @@ func fits(m *sequential.Model) error {
 	return nil
 }
 
+// requests reports a line that has no rule for a request.
+func requests(m *sequential.Model, lines []int) error {
+	if m.Source == nil {
+		return nil
+	}
+	var allowed []string
+	for _, r := range m.Source.Core.Rules {
+		if _, plain := r.Trigger.(core.OnTimeout); plain {
+			allowed = append(allowed, strconv.Itoa(r.Body.Pos.Line))
+		}
+	}
+	for _, line := range lines {
+		if !slices.Contains(allowed, strconv.Itoa(line)) {
+			return fmt.Errorf("line %d has no timeout that can be a request; allowed: %s", line, strings.Join(allowed, ", "))
+		}
+	}
+	return nil
+}
+
 // header begins a test.
 func header(m *sequential.Model) string {
 	var b strings.Builder
@@ -84,7 +107,7 @@ func header(m *sequential.Model) string {
 }
 
 // testText writes a path as the rounds of a test.
-func testText(m *sequential.Model, p *explore.Path) string {
+func testText(m *sequential.Model, p *explore.Path, requests []int) string {
 	var b strings.Builder
 	for _, what := range p.New {
 		fmt.Fprintf(&b, "# covers %s\n", what)
@@ -96,9 +119,14 @@ func testText(m *sequential.Model, p *explore.Path) string {
 	for k, row := range p.Rows {
 		fmt.Fprintf(&b, "\nround %d %s\n", k+1, m.Program.Round(row.Tag))
 		for i, c := range row.Nodes {
-			if c.Began != nil {
-				fmt.Fprintf(&b, "timeout %d: %s\n", i+1, ruleText(m, c.Began))
+			if c.Began == nil {
+				continue
 			}
+			word := "timeout"
+			if slices.Contains(requests, c.Began.Rule.Body.Pos.Line) {
+				word = "request"
+			}
+			fmt.Fprintf(&b, "%s %d: %s\n", word, i+1, ruleText(m, c.Began))
 		}
 		for i, c := range row.Nodes {
 			if c.Received != 0 {

@@ -23,12 +23,18 @@ type Test struct {
 
 // Round is what happens in a round.
 type Round struct {
-	Tag      machine.Tag
-	Name     string
-	Timeouts []int            // nodes whose timeouts fire as it begins, in order
-	Hear     []uint64         // by receiver, from 0: the senders that it hears
-	Sent     []uint64         // by sender, from 0: the receivers of what the model sends in this round
-	States   []*machine.State // by node, from 0: at the end of the round
+	Tag    machine.Tag
+	Name   string
+	Starts []Start          // as it begins, in order
+	Hear   []uint64         // by receiver, from 0: the senders that it hears
+	Sent   []uint64         // by sender, from 0: the receivers of what the model sends in this round
+	States []*machine.State // by node, from 0: at the end of the round
+}
+
+// Start is a timeout that fires at a node as a round begins, or a client's request that the node receives.
+type Start struct {
+	Node    int
+	Request bool
 }
 
 // Tests are the tests of a directory, with their model.
@@ -141,7 +147,7 @@ func (r *reader) split(text string) {
 		}
 		l := line{number: i + 1}
 		l.word, l.rest, _ = strings.Cut(s, " ")
-		if l.word == "timeout" || l.word == "hear" || l.word == "state" {
+		if l.word == "timeout" || l.word == "request" || l.word == "hear" || l.word == "state" {
 			l.node, l.rest, _ = strings.Cut(l.rest, ":")
 		}
 		l.rest = strings.TrimSpace(l.rest)
@@ -200,7 +206,7 @@ func (r *reader) round(index int) (Round, error) {
 	head := r.lines[0]
 	if _, ok := r.next("round"); !ok || head.rest != fmt.Sprintf("%d %s", index+1, out.Name) {
 		return out, r.errorf(head, "%q; expected is a line of the round before (%s), or \"round %d %s\"",
-			strings.TrimSpace(head.word+" "+head.rest), "timeout, hear, state", index+1, out.Name)
+			strings.TrimSpace(head.word+" "+head.rest), "timeout, request, hear, state", index+1, out.Name)
 	}
 	begun, err := r.begin(&out, head)
 	if err != nil {
@@ -224,18 +230,21 @@ func (r *reader) begin(round *Round, head line) ([][]sequential.Step, error) {
 	lines := make([]line, r.m.Program.N)
 	for {
 		l, ok := r.next("timeout")
+		request := false
 		if !ok {
-			break
+			if l, request = r.next("request"); !request {
+				break
+			}
 		}
 		n, err := r.node(l)
 		if err != nil {
 			return nil, err
 		}
 		if fires[n] != "" {
-			return nil, r.errorf(l, "node %d has a second timeout in this round; allowed is one", n+1)
+			return nil, r.errorf(l, "node %d has a second timeout or request in this round; allowed is one", n+1)
 		}
 		fires[n], lines[n] = cmp.Or(l.rest, "nothing"), l
-		round.Timeouts = append(round.Timeouts, n+1)
+		round.Starts = append(round.Starts, Start{n + 1, request})
 	}
 	begun := make([][]sequential.Step, r.m.Program.N)
 	for n := range begun {
@@ -249,7 +258,8 @@ func (r *reader) begin(round *Round, head line) ([][]sequential.Step, error) {
 				if st.Action != nil {
 					rule = ruleText(r.m, st.Action)
 				}
-				if st.Problem == nil && rule == fires[n] {
+				same := func(b sequential.Step) bool { return key(b.State) == key(st.State) }
+				if st.Problem == nil && rule == fires[n] && !slices.ContainsFunc(begun[n], same) {
 					begun[n] = append(begun[n], st)
 				}
 				allowed = append(allowed, cmp.Or(rule, "none"))
@@ -265,6 +275,9 @@ func (r *reader) begin(round *Round, head line) ([][]sequential.Step, error) {
 	}
 	return begun, nil
 }
+
+// key is what distinguishes states, also by messages that are still to be sent.
+func key(s *machine.State) string { return string(s.AppendKey(nil)) }
 
 // list lists alternatives, each once.
 func list(texts []string) string {
@@ -355,7 +368,8 @@ func (r *reader) ends(round *Round, n int, want string, at line, begun [][]seque
 			}
 			text := r.m.Program.FormatState(st.State)
 			allowed = append(allowed, text)
-			if text == want || want == "" && unchanged[text] {
+			known := slices.ContainsFunc(next, func(s *machine.State) bool { return key(s) == key(st.State) })
+			if (text == want || want == "" && unchanged[text]) && !known {
 				next = append(next, st.State)
 			}
 		}

@@ -119,18 +119,18 @@ func (s *Strategy) Result() *model.Suite {
 
 // scheduler executes one test after the other.
 type scheduler struct {
-	typed   bool // messages have no tags: their types are rounds
-	suite   *Strategy
-	driver  *rounds.Driver
-	see     conform.Observer // nil: what nodes show is not compared with the model
-	test    *Test
-	round   int   // the index of the round under way; -1: none yet
-	timeout int   // the index of the timeout under way
-	fired   int   // how often its timer fired
-	sent    int   // messages before that
-	base    int64 // the phases of messages are larger than those of the model by this
-	based   bool  // base is known
-	failed  string
+	typed  bool // messages have no tags: their types are rounds
+	suite  *Strategy
+	driver *rounds.Driver
+	see    conform.Observer // nil: what nodes show is not compared with the model
+	test   *Test
+	round  int   // the index of the round under way; -1: none yet
+	start  int   // the index of the timeout or request under way
+	fired  int   // how often its timer fired
+	sent   int   // messages before that
+	base   int64 // the phases of messages are larger than those of the model by this
+	based  bool  // base is known
+	failed string
 }
 
 // Reset begins a test.
@@ -171,13 +171,16 @@ func (s *scheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 // Report names the test for the header of a trace.
 func (s *scheduler) Report(bool) lockstep.SchedulerStats {
+	if s.test == nil { // no run was made
+		return lockstep.SchedulerStats{}
+	}
 	return lockstep.SchedulerStats{Drawn: map[string]string{"test": s.test.Name}}
 }
 
 // Open compares the round before with the model, and begins a round in which all nodes may hear each other.
 func (s *scheduler) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.compare()
-	s.round, s.timeout, s.fired = round, 0, 0
+	s.round, s.start, s.fired = round, 0, 0
 	return int(s.now().Tag.Phase), turn.All()
 }
 
@@ -187,10 +190,18 @@ func (s *scheduler) now() *Round { return &s.test.Rounds[s.round] }
 // maxFirings is how often the timer of a node fires for one timeout: it may count ticks.
 const maxFirings = 100
 
-// Give fires the timeouts of the round, one after the other: the timer of a node, until the node sends something.
+// Give takes what the round begins with, one after the other: a request, or the timer of a node until the node sends
+// something.
 func (s *scheduler) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
-	for ; s.timeout < len(s.now().Timeouts); s.timeout, s.fired = s.timeout+1, 0 {
-		n := lockstep.Node(s.now().Timeouts[s.timeout])
+	for ; s.start < len(s.now().Starts); s.start, s.fired = s.start+1, 0 {
+		n := lockstep.Node(s.now().Starts[s.start].Node)
+		if s.now().Starts[s.start].Request {
+			if s.request(turn, n, next) {
+				s.start++
+				return true
+			}
+			continue
+		}
 		if s.fired == 0 {
 			s.sent = len(turn.Messages())
 		}
@@ -205,6 +216,18 @@ func (s *scheduler) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 		s.diverge(int(n), "a timeout", "it has no timer")
 	}
+	return false
+}
+
+// request gives a node the first request that waits for it.
+func (s *scheduler) request(turn *lockstep.Turn, n lockstep.Node, next *lockstep.Step) bool {
+	for _, p := range turn.Pending() {
+		if p.To.Has(n) {
+			next.Kind, next.Request, next.Node = trace.Request, p.ID, n
+			return true
+		}
+	}
+	s.diverge(int(n), "a request", "no request waits for it")
 	return false
 }
 

@@ -84,15 +84,19 @@ func TestModels(t *testing.T) {
 	for _, c := range []struct {
 		model  string
 		system lockstep.System
-		states bool
+		o      suite.Options
 	}{
-		{"replicatedlog", smr.Cluster{Nodes: 3}, true},
-		{"raft", raft.Cluster{Nodes: 3}, true},
+		{"replicatedlog", smr.Cluster{Nodes: 3}, suite.Options{Cover: explore.CoverTransitions, Rounds: 12}},
+		{"raft", raft.Cluster{Nodes: 3}, suite.Options{Cover: explore.CoverTransitions, Rounds: 12}},
+		{"raftrequests", raft.Cluster{Nodes: 3, Requests: 8},
+			suite.Options{Cover: explore.CoverStates, Rounds: 16, Requests: []int{60}}},
 	} {
-		dir, made := made(t, "../../examples/models/"+c.model+".distal",
-			suite.Options{Cover: explore.CoverTransitions, Rounds: 12})
+		dir, made := made(t, "../../examples/models/"+c.model+".distal", c.o)
+		if requests := strings.Count(fmt.Sprint(made.Files), "\nrequest "); (requests > 0) != (len(c.o.Requests) > 0) {
+			t.Errorf("%s: the tests have %d requests", c.model, requests)
+		}
 		s, result := run(t, dir, c.system)
-		if r := s.Result(); r.Realized != made.Tests || r.States != c.states || result.Verdicts[trace.Pass] != made.Tests {
+		if r := s.Result(); r.Realized != made.Tests || !r.States || result.Verdicts[trace.Pass] != made.Tests {
 			t.Errorf("%s: %d tests, %v: %v", c.model, made.Tests, result.Verdicts, r.Lines())
 		}
 	}
@@ -118,6 +122,31 @@ func TestProperties(t *testing.T) {
 				t.Errorf("%s: %s: %s %s", file, r.Test, r.Verdict, r.Reason)
 			}
 		}
+	}
+}
+
+// A request that no client makes is a divergence, and one that is no timeout of the model an error.
+func TestRequests(t *testing.T) {
+	const model = "../../examples/models/raftrequests.distal"
+	dir, made := made(t, model, suite.Options{Cover: explore.CoverStates, Rounds: 8, Requests: []int{60}})
+	s, _ := run(t, dir, raft.Cluster{Nodes: 3})
+	r := s.Result()
+	if len(r.Diverged) == 0 || r.Realized+len(r.Diverged) != made.Tests {
+		t.Errorf("%v", r.Lines())
+	}
+	for _, d := range r.Diverged {
+		if d.Expected != "a request" || d.Observed != "no request waits for it" || d.Round != 5 {
+			t.Errorf("%s", &d)
+		}
+	}
+	text, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = suite.Generate(t.Context(), string(text),
+		suite.Options{Cover: explore.CoverStates, Rounds: 4, Requests: []int{61}})
+	if err == nil || err.Error() != "line 61 has no timeout that can be a request; allowed: 51, 60" {
+		t.Errorf("%v", err)
 	}
 }
 
