@@ -89,7 +89,7 @@ func TestModels(t *testing.T) {
 		{"replicatedlog", smr.Cluster{Nodes: 3}, suite.Options{Cover: explore.CoverTransitions, Rounds: 12}},
 		{"raft", raft.Cluster{Nodes: 3}, suite.Options{Cover: explore.CoverTransitions, Rounds: 12}},
 		{"raftrequests", raft.Cluster{Nodes: 3, Requests: 8},
-			suite.Options{Cover: explore.CoverStates, Rounds: 16, Requests: []int{60}}},
+			suite.Options{Cover: explore.CoverStates, Rounds: 12, Requests: []int{60}}},
 	} {
 		dir, made := made(t, "../../examples/models/"+c.model+".distal", c.o)
 		if requests := strings.Count(fmt.Sprint(made.Files), "\nrequest "); (requests > 0) != (len(c.o.Requests) > 0) {
@@ -135,7 +135,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%v", r.Lines())
 	}
 	for _, d := range r.Diverged {
-		if d.Expected != "a request" || d.Observed != "no request waits for it" || d.Round != 5 {
+		if d.Expected != "a request" || d.Observed != "no request waits for it" || d.Name != "Append" || d.Round != 7 {
 			t.Errorf("%s", &d)
 		}
 	}
