@@ -68,7 +68,7 @@ func (c *runCmd) realized(e *Env, sum *campaign.Campaign) {
 		return
 	}
 	sum.Suite = c.suite.Result()
-	if len(sum.Suite.Diverged) > 0 {
+	if len(sum.Suite.Diverged) > 0 || sum.Suite.Ended > 0 {
 		e.Found()
 	}
 }

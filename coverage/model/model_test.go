@@ -47,7 +47,7 @@ never: r: and 1 more`
 func TestSuite(t *testing.T) {
 	s := model.Suite{Dir: "d", Tests: 4, Realized: 1, Ended: 1, NotRun: 1, Diverged: []model.Divergence{
 		{Test: "007", Round: 2, Name: "Ack", Node: 3, Expected: "Ack to 1", Observed: "no Ack"}}}
-	const text = `suite d: 1 of 4 tests realized as written, 1 diverged, 1 ended by a finding, 1 not run` +
+	const text = `suite d: 1 of 4 tests realized as written, 1 diverged, 1 ended early, 1 not run` +
 		`; only messages were compared, because no mapping fits the system's events
   test 007 diverges in round 2 (Ack) at node 3: expected Ack to 1, observed no Ack`
 	if got := strings.Join(s.Lines(), "\n"); got != text {

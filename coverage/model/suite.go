@@ -8,8 +8,8 @@ type Suite struct {
 	Dir string `json:"dir"`
 	// States reports that what nodes show was compared with their states in the model, not their messages alone.
 	States bool `json:"states"`
-	// Tests is the number of tests, and Realized that of those that ran as they are written. A finding ended Ended of
-	// them before, without a divergence, and NotRun did not run.
+	// Tests is the number of tests, and Realized that of those that ran as they are written. Ended of them ended before
+	// their last round without a divergence, mostly by a finding, and NotRun did not run.
 	Tests    int `json:"tests"`
 	Realized int `json:"realized"`
 	Ended    int `json:"ended"`
@@ -41,7 +41,7 @@ func (s *Suite) Lines() []string {
 	lines := []string{fmt.Sprintf("suite %s: %d of %d tests realized as written, %d diverged", s.Dir, s.Realized, s.Tests,
 		len(s.Diverged))}
 	if s.Ended > 0 {
-		lines[0] += fmt.Sprintf(", %d ended by a finding", s.Ended)
+		lines[0] += fmt.Sprintf(", %d ended early", s.Ended)
 	}
 	if s.NotRun > 0 {
 		lines[0] += fmt.Sprintf(", %d not run", s.NotRun)

@@ -28,7 +28,7 @@ type Strategy struct {
 type log struct {
 	mutex    sync.Mutex
 	outcomes map[string]*outcome // by test
-	current  *model.Divergence   // of the run under way
+	test     string              // of the run under way
 	states   bool                // what nodes show is compared with the model
 	rounds   int                 // compared in the run under way
 }
@@ -148,7 +148,7 @@ func (s *scheduler) Reset(start *lockstep.Start) {
 func (l *log) begin(test string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.current, l.rounds, l.outcomes[test] = nil, 0, &outcome{}
+	l.test, l.rounds, l.outcomes[test] = test, 0, &outcome{}
 }
 
 // Next follows the events of the last step and chooses the next one.
@@ -322,7 +322,7 @@ func (s *scheduler) diverge(node int, expected, observed string) {
 	l := s.suite.log
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.current, l.outcomes[s.test.Name].diverged = d, d
+	l.outcomes[s.test.Name].diverged = d
 }
 
 // Spec gives runs that diverge from their test the verdict unknown.
@@ -360,8 +360,12 @@ func (m *monitor) Conclude(bool) lockstep.Conclusion {
 	defer m.log.mutex.Unlock()
 	m.checked[0] = m.log.rounds
 	c := lockstep.Conclusion{Checked: m.checked[:]}
-	if d := m.log.current; d != nil {
-		c.Undecided = Property + ": " + d.String()
+	switch o := m.log.outcomes[m.log.test]; {
+	case o == nil:
+	case o.diverged != nil:
+		c.Undecided = Property + ": " + o.diverged.String()
+	case !o.ended:
+		c.Undecided = fmt.Sprintf("%s: test %s ended before its last round; allow more steps", Property, m.log.test)
 	}
 	return c
 }
