@@ -76,6 +76,7 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 		return nil, err
 	}
 	g.Result, g.Traces, g.Coverage, g.Closure, g.Code = sum.Result, traces, sum.Coverage, sum.Closure, sum.Code
+	g.Model = sum.Model
 	g.Elapsed, g.Stopped = time.Since(start), e.Interrupted()
 	if err != nil {
 		g.Failed = err.Error()

@@ -51,9 +51,10 @@ type App struct {
 	// Commands are further commands: pointers to structs whose fields are commands, in the form that package kong
 	// expects. Their Run methods get an [*Env].
 	Commands []any
-	// Conform reads the model of the flag --conform and makes a spec of it; nil: this program has no models. Package
-	// distal/conform has one.
-	Conform func(file string) (lockstep.Spec, error)
+	// Conform reads the model of the flag --conform; nil: this program has no models. Package distal/command has one.
+	Conform func(file string) (*Model, error)
+	// Suite reads the directory of the flag --suite; nil: this program executes no suites. Package distal/command has one.
+	Suite func(dir string) (*Suite, error)
 	// Fleet lets other machines make the runs of a campaign; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
 	// FleetProgram is built and takes over if a campaign needs a fleet and Fleet is nil. It may be nil as well.
@@ -130,8 +131,8 @@ type Env struct {
 	asked   string     // the name by which the user asked for this program, if it was built on demand
 	command string     // the command without its arguments, e.g. "plan split"
 	status  int
-	// conformance is the spec of --conform, and conformed the flags that asked for it.
-	conformance lockstep.Spec
+	// conformance is the model of --conform, and conformed the flags that asked for it.
+	conformance *Model
 	conformed   conforming
 	// bestEffort makes the go command build programs without the overlay of package bubble.
 	bestEffort bool

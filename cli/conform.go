@@ -1,12 +1,28 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/coverage/model"
+	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
 )
+
+// Model is a model that runs are compared with. All fields are set.
+type Model struct {
+	// Spec checks that runs are behaviors of the model.
+	Spec lockstep.Spec
+	// Fits reports why the runs of a system cannot be compared with the model; nil: they can.
+	Fits func(lockstep.Info) error
+	// Visits returns what passing runs visited since the last call.
+	Visits func() *model.Visits
+	// Reach searches the model for all that runs of a system can visit, to a bound that the result names.
+	Reach func(context.Context, lockstep.Info) (*model.Reach, error)
+}
 
 // conforming has the flags that compare runs with a model.
 type conforming struct {
@@ -37,7 +53,7 @@ func (e *Env) conform(plan *lockstep.Plan, c conforming) error {
 	if e.app.Conform == nil {
 		return errors.New("--conform: this program reads no models; its main function sets cli.App.Conform to do so")
 	}
-	model, err := e.app.Conform(file)
+	m, err := e.app.Conform(file)
 	if err != nil {
 		return err
 	}
@@ -45,26 +61,39 @@ func (e *Env) conform(plan *lockstep.Plan, c conforming) error {
 	if err != nil {
 		return err
 	}
-	if m, ok := model.(interface{ Fits(lockstep.Info) error }); ok {
-		if err := m.Fits(info); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+	if err := m.Fits(info); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	e.conformance, e.conformed = model, c
+	e.conformance, e.conformed = m, c
 	if plan.Spec == nil || c.ConformAlone {
-		plan.Spec = model
+		plan.Spec = m.Spec
 	} else {
-		plan.Spec = spec.All(plan.Spec, model)
+		plan.Spec = spec.All(plan.Spec, m.Spec)
 	}
 	return nil
 }
 
-// modelNotes says what a campaign exercised of its model. Runs of other processes are not known here, and a campaign
-// that ended with a finding may have made more of them than it counts.
-func (c *runCmd) modelNotes(e *Env, r *lockstep.Result) []string {
-	m, ok := e.conformance.(interface{ Notes() []string })
-	if !ok || c.gathered != nil || len(r.Failures) > 0 {
+// visited puts what a campaign visited of its model into the summary. A campaign that ended with a finding may have
+// made more runs than it counts, so that it says nothing.
+func (c *runCmd) visited(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+	if e.conformance == nil || !c.KeepGoing && c.suite == nil && len(sum.Result.Failures) > 0 {
 		return nil
 	}
-	return m.Notes()
+	visits := e.conformance.Visits()
+	if g := c.gathered; g != nil {
+		visits = g.Model
+	}
+	if visits == nil || visits.Runs == 0 {
+		return nil
+	}
+	visits.Runs = sum.Result.Verdicts[trace.Pass] // not those that were repeated
+	info, err := plan.System.Describe()
+	if err != nil {
+		return err
+	}
+	reach, err := e.conformance.Reach(e.Ctx, info)
+	if err == nil {
+		sum.Model = model.Of(visits, reach)
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -38,10 +39,11 @@ type Elsewhere struct {
 // Gathered is the result of a campaign whose runs a fleet, or other processes, made.
 type Gathered struct {
 	Result *lockstep.Result
-	// Coverage, Closure and Code are the measurements, if the user asked for them.
+	// Coverage, Closure, Code and Model are the measurements, if the user asked for them.
 	Coverage *coverage.Sum
 	Closure  *lockstepform.Measured
 	Code     *code.Sum
+	Model    *model.Visits
 	Traces   []batch.Trace // of the findings, in their order
 	Elapsed  time.Duration
 	Curve    []campaign.Sample

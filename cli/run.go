@@ -27,6 +27,7 @@ import (
 type runCmd struct {
 	explored
 	Strategy          string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
+	Suite             string        `placeholder:"DIR" help:"Execute the tests of a suite that lockstep distal generate made, each in a run, instead of a strategy."`
 	Scenario          string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Control           bool          `help:"With --scenario: make as many runs without the scenario's faults, too, for comparison."`
 	Runs              int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
@@ -56,6 +57,7 @@ type runCmd struct {
 	FromFile          bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
 	Allow             []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
+	suite    *Suite    // of --suite
 	gathered *Gathered // the results of other processes or a fleet
 	stored   *stored   // the findings stored so far
 }
@@ -87,7 +89,7 @@ Examples:
 
 // Run explores the target.
 func (c *runCmd) Run(e *Env) error {
-	if err := errors.Join(c.chooseBuild(), c.elsewhere(e)); err != nil {
+	if err := errors.Join(c.checkSuite(), c.chooseBuild(), c.elsewhere(e)); err != nil {
 		return err
 	}
 	at, err := c.here(e)
@@ -122,6 +124,9 @@ func (c *runCmd) Run(e *Env) error {
 	if c.Batches {
 		share(plan.Workers)
 		measures := batch.Measures{Coverage: meter, Closure: c.Closure, Code: statements}
+		if e.conformance != nil {
+			measures.Model = e.conformance.Visits
+		}
 		return batch.Serve(e.Ctx, plan, measures, os.Stdin, e.Out)
 	}
 	if err := c.checkFiles(); err != nil {
@@ -133,8 +138,9 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.executed(e, statements, sum), c.keep(e, plan, sum), c.measure(e, plan, sum),
-		c.fromTrace(e, plan, sum), c.control(e, plan, statements, sum))
+	c.realized(e, sum)
+	failed := errors.Join(c.visited(e, plan, sum), c.executed(e, statements, sum), c.keep(e, plan, sum),
+		c.measure(e, plan, sum), c.fromTrace(e, plan, sum), c.control(e, plan, statements, sum))
 	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
@@ -251,6 +257,9 @@ func (c *runCmd) plan(e *Env, at *place, needs []string) (lockstep.Plan, error) 
 	if c.learnsFrom(lockstep.ModelFeatures) && c.Conform == "" {
 		return plan, errors.New("--strategy " + byModel + " needs --conform, which names the model")
 	}
+	if c.Suite != "" {
+		return plan, c.useSuite(e, &plan)
+	}
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -308,7 +317,8 @@ func (c *runCmd) measures() (words []string) {
 // words returns the command and the flags that the runs depend on, except the seed.
 func (c *runCmd) words() []string {
 	words := []string{"run", c.Target}
-	for _, f := range []struct{ name, value string }{{"--strategy", c.Strategy}, {"--scenario", c.Scenario}} {
+	for _, f := range []struct{ name, value string }{{"--strategy", c.Strategy}, {"--suite", c.Suite},
+		{"--scenario", c.Scenario}} {
 		if f.value != "" {
 			words = append(words, f.name, f.value)
 		}
@@ -405,7 +415,6 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 		}
 		fmt.Fprintln(e.Out)
 	}
-	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage),
-		c.modelNotes(e, sum.Result))
+	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage))
 	return sum.Write(e.Out, options(e.Out).Color)
 }

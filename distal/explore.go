@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/check"
 	"github.com/lockstep-go/lockstep/distal/core"
 	"github.com/lockstep-go/lockstep/distal/explore"
+	"github.com/lockstep-go/lockstep/distal/machine"
 	"github.com/lockstep-go/lockstep/distal/promela"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	"github.com/lockstep-go/lockstep/internal/words"
@@ -41,6 +42,7 @@ type ExploreOptions struct {
 	Workers  int                         // processors to use; 0 means 1
 	Progress func(explore.Progress) bool // called now and then; false stops
 	Random   *explore.RandomOptions      // search at random instead; its Phases is taken from Options
+	Kind     func(*machine.State) string // as in explore.Options
 }
 
 // ExploreResult is the result of a search. ElapsedMS and StatesPerSec are for the caller to fill in.
@@ -278,7 +280,7 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		out.Random, out.Verdict, out.Violation = &r, r.Verdict, r.Violation
 	} else {
 		r, err := explore.Exhaustive(m, explore.Options{Phases: inst.phases, Memory: opt.Memory, Disk: opt.Disk,
-			Dir: opt.Dir, Workers: opt.Workers, Progress: opt.Progress})
+			Dir: opt.Dir, Workers: opt.Workers, Progress: opt.Progress, Kind: opt.Kind})
 		if err != nil {
 			return ExploreResult{}, append(remarks, failure(err)...)
 		}

@@ -27,14 +27,15 @@ import (
 // Commands are the commands for Distal programs, in the form that package cli expects.
 type Commands struct {
 	Distal struct {
-		Check   checkCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
-		Fmt     fmtCmd     `cmd:"" help:"Print the program in its canonical form."`
-		Rounds  roundsCmd  `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
-		Seq     seqCmd     `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
-		Export  exportCmd  `cmd:"" help:"Print a Promela model for Spin."`
-		Explore exploreCmd `cmd:"" help:"Search every behavior to a bound, or random ones."`
-		Test    testCmd    `cmd:"" help:"Run the tests of a file and check whether each ends as it expects."`
-		Conform conformCmd `cmd:"" help:"Check whether a recorded run of an implementation is a behavior of the program."`
+		Check    checkCmd    `cmd:"" help:"Check names, types and the conditions for rounds."`
+		Fmt      fmtCmd      `cmd:"" help:"Print the program in its canonical form."`
+		Rounds   roundsCmd   `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
+		Seq      seqCmd      `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
+		Export   exportCmd   `cmd:"" help:"Print a Promela model for Spin."`
+		Explore  exploreCmd  `cmd:"" help:"Search every behavior to a bound, or random ones."`
+		Test     testCmd     `cmd:"" help:"Run the tests of a file and check whether each ends as it expects."`
+		Generate generateCmd `cmd:"" help:"Make a suite of tests for implementations, which together cover what the program can do."`
+		Conform  conformCmd  `cmd:"" help:"Check whether a recorded run of an implementation is a behavior of the program."`
 	} `cmd:"" help:"Check, transform and search protocols written in Distal."`
 }
 

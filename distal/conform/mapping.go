@@ -84,6 +84,19 @@ func byEvents(p *machine.Program, info *lockstep.Info) (*Mapping, error) {
 		info.Name, p.Core.Name, raft, outputs)
 }
 
+// Observe follows the events of a system with the mapping of this package that fits them and a program. A system that
+// lists no events may emit outputs.
+func Observe(p *machine.Program, info lockstep.Info) (Observer, error) {
+	if len(info.Events) == 0 {
+		info.Events = []string{eventOutput}
+	}
+	m, err := byEvents(p, &info)
+	if err != nil {
+		return nil, err
+	}
+	return m.New(p, info)
+}
+
 // variable finds a variable of a program by its name, -1: there is none.
 func variable(p *machine.Program, name string) int {
 	for i, v := range p.Core.Vars {

@@ -216,8 +216,7 @@ func (m *model) label(rule int) string {
 	if rule < 0 {
 		return "init"
 	}
-	r := m.program.Core.Rules[rule]
-	return fmt.Sprintf("%s (line %d)", r.Label(m.program.Core), r.Body.Pos.Line)
+	return machine.RuleText(m.program.Core, m.program.Core.Rules[rule])
 }
 
 // names lists the variables of the program.

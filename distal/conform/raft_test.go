@@ -55,8 +55,15 @@ func TestRaft(t *testing.T) {
 		if result.Verdicts[trace.Pass]*100 < result.Runs*c.percent {
 			t.Errorf("%d nodes: %v, %v", c.nodes, result.Verdicts, result.Reasons)
 		}
-		if notes := s.Notes(); len(notes) != 1 {
-			t.Errorf("%d nodes: %q", c.nodes, notes)
+		rules := map[int]bool{}
+		for _, v := range s.Take().List {
+			rules[v.Rule] = true
+		}
+		if len(rules) != len(s.Rules()) {
+			t.Errorf("%d nodes: %d of %d rules", c.nodes, len(rules), len(s.Rules()))
+		}
+		if again := s.Take(); again.Runs != 0 || len(again.List) != 0 {
+			t.Errorf("%d nodes: taken twice: %v", c.nodes, again)
 		}
 		t.Logf("%d nodes: %v", c.nodes, result.Verdicts)
 	}

@@ -30,6 +30,7 @@ type Options struct {
 
 // Spec is a program as a [lockstep.Spec]: the runs of a system are behaviors of it.
 type Spec struct {
+	text    string
 	program *check.Program
 	options Options
 	visits  *visits
@@ -44,7 +45,7 @@ func New(text string, o Options) (*Spec, error) {
 	if o.Limits.Actions < 0 || o.Limits.States < 0 {
 		return nil, errors.New("conform: a limit is negative")
 	}
-	s := &Spec{program: p, options: o, visits: newVisits()}
+	s := &Spec{text: text, program: p, options: o, visits: &visits{transitions: map[machine.Transition]bool{}}}
 	compiled, err := s.compile(0)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func New(text string, o Options) (*Spec, error) {
 }
 
 // Load makes a spec of the program in a file, for the command line.
-func Load(file string) (lockstep.Spec, error) {
+func Load(file string) (*Spec, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the model cannot be read: %w", err)
@@ -273,9 +274,6 @@ func (m *monitor) Conclude(draw bool) lockstep.Conclusion {
 	}
 	return c
 }
-
-// Notes says what the runs so far exercised of the model.
-func (s *Spec) Notes() []string { return s.visits.notes(s.program.Program) }
 
 // most is how many states and alternatives a text shows.
 const most = 3

@@ -13,6 +13,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/lockstep-go/lockstep/distal/internal/levels"
@@ -33,6 +34,8 @@ type Options struct {
 	Dir     string // directory of the temporary file; empty: the system's
 	Workers int    // how many processors to use; 0 means 1. Results do not depend on it
 	Whole   bool   // look at every state, also where nodes or values are proved to be alike
+	// describes a local state: what nodes do between such kinds of states is collected as Result.Reached. nil: it is not
+	Kind func(*machine.State) string
 	// called now and then, by one goroutine at a time; false stops the search. nil: never called
 	Progress func(Progress) bool
 	_        struct{}
@@ -77,6 +80,8 @@ type Result struct {
 	Kept      int64     `json:"states_kept"`
 	Asymmetry Asymmetry `json:"asymmetry"`
 	Levels    []int64   `json:"-"` // distinct states after each round; the first entry counts the initial states
+	// what nodes did, in order, if it was asked for
+	Reached []machine.Transition `json:"-"`
 }
 
 // Asymmetry says what states that are alike could not be made use of.
@@ -126,6 +131,7 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 		opt.Memory = DefaultMemory
 	}
 	t := newTable(m)
+	t.kind = opt.Kind
 	nodes, values := t.alike(opt.Whole)
 	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk,
 		Dir:     opt.Dir,
@@ -160,6 +166,11 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	}
 	r.PhasesComplete = max(0, done) / m.Rounds()
 	t.vacuity(&r)
+	t.reached.Range(func(key, _ any) bool {
+		r.Reached = append(r.Reached, key.(machine.Transition))
+		return true
+	})
+	slices.SortFunc(r.Reached, machine.Transition.Compare)
 	return r, nil
 }
 

@@ -25,8 +25,11 @@ type table struct {
 	messages ids     // 0 means no message
 	locals   grow.Array[*local]
 	payloads grow.Array[machine.Message]
-	acted    sync.Map           // *core.Action: what was ever called
-	busy     sync.Map           // int64: phases in which something was sent
+	acted    sync.Map // *core.Action: what was ever called
+	busy     sync.Map // int64: phases in which something was sent
+	reached  sync.Map // machine.Transition: what nodes did, if states have kinds
+	kind     func(*machine.State) string
+	byRule   bool               // ways to end a round are distinct also if only their rules are
 	symmetry *symmetry.Symmetry // nil: not looked for
 
 	mu       sync.Mutex            // for what is below, and for adding to lists
@@ -76,6 +79,7 @@ type local struct {
 	class uint32
 	hash  uint64
 	key   string
+	kind  string                   // only if the table has kinds
 	named atomic.Pointer[[]uint32] // by naming: the state under other names; nil: not yet known
 }
 
@@ -89,7 +93,8 @@ type alternative struct {
 // outcome is one distinct way in which a node can end a round.
 type outcome struct {
 	levels.Ending
-	mask uint64 // the senders of a smallest mailbox that leads here
+	mask uint64       // the senders of a smallest mailbox that leads here
+	rule *core.Action // what was called; nil: nothing
 }
 
 // same says whether two ways to begin cannot be distinguished.
@@ -113,6 +118,13 @@ func (t *table) note(a *core.Action, tag machine.Tag, sent bool) {
 	}
 	if sent {
 		remember(&t.busy, tag.Phase)
+	}
+}
+
+// transition remembers what a rule did to a local state.
+func (t *table) transition(a *core.Action, from, to uint32) {
+	if t.kind != nil && a != nil && a.Rule != nil {
+		remember(&t.reached, machine.Transition{Rule: a.Rule.Index, Before: t.local(from).kind, After: t.local(to).kind})
 	}
 }
 
@@ -222,8 +234,11 @@ func (t *table) intern(self int, s *machine.State) uint32 {
 	return t.ids[(mix.Bytes(raw)>>32)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)),
-			key: key}
+		l := &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)), key: key}
+		if t.kind != nil {
+			l.kind = t.kind(s)
+		}
+		*t.locals.Make(t.states) = l
 		t.states++
 		return uint32(t.states - 1)
 	})
@@ -297,6 +312,7 @@ func (t *table) begin(tag machine.Tag, id uint32) []alternative {
 			}
 		}
 		t.note(st.Action, tag, len(st.Out) > 0)
+		t.transition(st.Action, id, a.After)
 		a.Changed = t.local(a.After).class != l.class
 		a.Problem = t.problem(st.Problem)
 		if !slices.ContainsFunc(alts, func(b alternative) bool { return a.same(&b) }) {
@@ -331,13 +347,14 @@ func (t *table) end(tag machine.Tag, mode int, id uint32, msgs []uint32) []outco
 func (t *table) receive(tag machine.Tag, id uint32, msgs []uint32, got uint64, outs []outcome) []outcome {
 	l := t.local(id)
 	for _, st := range t.model.Update(l.self, l.state, tag, t.mailbox(tag, msgs, got)) {
-		o := outcome{mask: got}
+		o := outcome{mask: got, rule: st.Action}
 		o.Local, o.Acted, o.Problem = t.next(id, l, st.State), st.Action != nil, t.problem(st.Problem)
 		t.note(st.Action, tag, false)
+		t.transition(st.Action, id, o.Local)
 		o.Changed = t.local(o.Local).class != l.class
 		known := false
 		for i := range outs {
-			if p := &outs[i]; p.Local == o.Local && p.Problem == o.Problem {
+			if p := &outs[i]; p.Local == o.Local && p.Problem == o.Problem && (!t.byRule || p.rule == o.rule) {
 				// An idle way to the same state is preferred: it keeps the round inactive.
 				p.Acted = p.Acted && o.Acted
 				known = true

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report"
@@ -104,6 +105,8 @@ type Measures struct {
 	Coverage *coverage.Meter
 	// Code is the meter that counts the statements of the plan's runs; nil: there is none.
 	Code *code.Meter
+	// Model returns what passing runs visited of a model since the last call; nil: there is none.
+	Model func() *model.Visits
 	// Closure requests counts of late messages, in separate runs.
 	Closure bool
 }
@@ -117,9 +120,10 @@ type Made struct {
 	// Schedules and States count distinct schedules and states.
 	Schedules sketch.Sketch `json:"schedules,omitempty"`
 	States    sketch.Sketch `json:"states,omitempty"`
-	// Coverage, Code and Closure are the results of the plan's measures.
+	// Coverage, Code, Model and Closure are the results of the plan's measures.
 	Coverage *coverage.Sum          `json:"coverage,omitempty"`
 	Code     *code.Sum              `json:"code,omitempty"`
+	Model    *model.Visits          `json:"model,omitempty"`
 	Closure  *lockstepform.Measured `json:"closure,omitempty"`
 	// Learned is what the batch learned, for the other lineages of a strategy with several.
 	Learned []byte `json:"learned,omitempty"`
@@ -203,6 +207,7 @@ type maker struct {
 	runner *lockstep.BatchRunner
 	meter  *coverage.Meter // nil if there is nothing to measure, like the next field
 	code   *code.Meter
+	model  func() *model.Visits
 	// gauge counts late messages in the runs of another batch runner; both are nil if the campaign does not need it.
 	gauge    *lockstepform.Gauge
 	measured *lockstep.BatchRunner
@@ -210,7 +215,7 @@ type maker struct {
 
 // newMaker prepares a plan.
 func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
-	m = &maker{meter: measures.Coverage, code: measures.Code}
+	m = &maker{meter: measures.Coverage, code: measures.Code, model: measures.Model}
 	bare := plan
 	plan.Distinct, plan.Progress = true, nil
 	if m.runner, err = lockstep.NewBatchRunner(plan); err != nil || !measures.Closure {
@@ -312,6 +317,9 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 		if failed == nil {
 			failed = m.code.Err()
 		}
+	}
+	if m.model != nil {
+		made.Model = m.model()
 	}
 	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 &&
 		(f == nil || f.Finding.Property != lockstep.Hang) {

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/internal/sketch"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/trace"
@@ -21,6 +22,7 @@ type Sum struct {
 	States    sketch.Sketch          `json:"states,omitempty"`
 	Coverage  *coverage.Sum          `json:"coverage,omitempty"` // if it is measured, as are the following fields
 	Code      *code.Sum              `json:"code,omitempty"`
+	Model     *model.Visits          `json:"model,omitempty"`
 	Closure   *lockstepform.Measured `json:"closure,omitempty"`
 }
 
@@ -57,6 +59,10 @@ func (s *Sum) Add(m *Made, keep int) {
 	if m.Code != nil {
 		s.Code = cmp.Or(s.Code, &code.Sum{})
 		_ = s.Code.Add(m.Code) // an invalid sum adds nothing
+	}
+	if m.Model != nil {
+		s.Model = cmp.Or(s.Model, &model.Visits{})
+		s.Model.Add(m.Model)
 	}
 	if m.Closure != nil {
 		s.Closure = cmp.Or(s.Closure, &lockstepform.Measured{})

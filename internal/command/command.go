@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockstep-go/lockstep/cli"
 	distal "github.com/lockstep-go/lockstep/distal/command"
-	"github.com/lockstep-go/lockstep/distal/conform"
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
@@ -29,7 +28,8 @@ func App(commands ...any) cli.App {
 		}, processTargets),
 		Programs:     programs.All,
 		Commands:     append([]any{&ownCommands{}, &distal.Commands{}}, commands...),
-		Conform:      conform.Load,
+		Conform:      distal.Conform,
+		Suite:        distal.Suite,
 		FleetProgram: &fleetProgram,
 		Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7",
 			"lockstep run etcdraft --set version=v3.6.0",

@@ -18,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/novelty"
@@ -58,6 +59,10 @@ type Campaign struct {
 	Coverage []coverage.Reading
 	// Code is what the runs executed of the system, if that was measured.
 	Code *code.Report
+	// Model is what the runs visited of a model, if they were compared with one.
+	Model *model.Report
+	// Suite is what the runs did with the tests of a suite, if they executed one.
+	Suite *model.Suite
 	// Next is what the campaign says about its next run by a criterion of its own; nil: by that of the result.
 	Next *novelty.Estimate
 	// Closure counts late messages, if they were counted.

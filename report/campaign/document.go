@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/scenario"
@@ -103,6 +104,10 @@ type Document struct {
 	Coverage []coverage.Reading `json:"coverage,omitempty"`
 	// Code is what the runs executed of the system, if that was measured.
 	Code *code.Report `json:"code,omitempty"`
+	// Model is what the runs visited of a model, if they were compared with one.
+	Model *model.Report `json:"model,omitempty"`
+	// Suite is what the runs did with the tests of a suite, if they executed one.
+	Suite *model.Suite `json:"suite,omitempty"`
 	// NextRun estimates the probability that the next run reaches something new, if there is an estimate.
 	NextRun *novelty.Estimate `json:"next_run,omitempty"`
 	// Closure counts messages by type, and how many of them were late: of a round that their receiver had left.
@@ -244,6 +249,8 @@ func (c *Campaign) Document() Document {
 		Curve:       c.Curve,
 		Coverage:    c.Coverage,
 		Code:        c.Code,
+		Model:       c.Model,
+		Suite:       c.Suite,
 		NextRun:     c.next(),
 		Closure:     c.Closure,
 		Control:     controlOf(c.Control),

@@ -21,6 +21,12 @@ func (c *Campaign) reached() (lines []string) {
 			lines = append(lines, fmt.Sprintf("  %-*s  %s", width, p.Package, executed(p)))
 		}
 	}
+	if c.Suite != nil {
+		lines = append(lines, c.Suite.Lines()...)
+	}
+	if c.Model != nil {
+		lines = append(lines, c.Model.Lines()...)
+	}
 	if next := c.next(); next != nil {
 		lines = append(lines, "next run: "+nextRun(*next))
 	}
@@ -31,7 +37,7 @@ func (c *Campaign) reached() (lines []string) {
 func (c *Campaign) next() *novelty.Estimate {
 	e, ok := c.Result.NextRun()
 	switch {
-	case !ok:
+	case !ok || c.Suite != nil: // the runs of a suite are no draws
 		return nil
 	case c.Next != nil:
 		return c.Next

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage/code"
+	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/novelty"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
@@ -61,19 +62,36 @@ func TestReached(t *testing.T) {
 		"  kv      100.0% of 30\n  kv/log   50.0% of 10,  50.0% only under faults\n",
 		"in all:  75.0% of 40,  12.5% only under faults\n",
 		"0 of 10 runs reached something that no other run did: a statement\n")
+	c.Model = model.Of(&model.Visits{Runs: 10}, &model.Reach{Model: "M", Bound: "4 phases", Rules: []string{"upon A"},
+		Transitions: []model.Transition{{Rule: "upon A", Before: "zero", After: "one"}}})
+	has("text", text(), "model M: 0 of 1 rules exercised in 10 passing runs\n",
+		"model M: 0 of 1 (0.0%) transitions", "never: upon A\n")
 	document, err := json.Marshal(c.Document())
 	if err != nil {
 		t.Fatal(err)
 	}
 	has("JSON", string(document), `"sometimes":[{"name":"a leader crashes","n":3,"runs":2},{"name":"a snapshot is lost","n":0,"runs":0}]`,
 		`"next_run":{"criterion":"a statement","runs":10,`, `"checked":{"safe":4}`, `"kind":"unreached"`,
-		`"code":{"runs":10,"total":{"statements":40,"executed":30,"under_faults":5}`)
+		`"model":{"model":"M","runs":10,"bound":"4 phases","rules":{"visited":0,"of":1},"transitions":{"visited":0,"of":1}`,
+		`"never":[{"rule":"upon A","before":"zero","after":"one"}]`, `"code":{"runs":10,"total":{"statements":40,"executed":30,"under_faults":5}`)
 	var page bytes.Buffer
 	if err := campaign.Page(&page, c); err != nil {
 		t.Fatal(err)
 	}
 	has("page", page.String(), "The next run reaches something new", "kv/log", "a snapshot is lost",
-		"What must happen at least once")
+		"What must happen at least once", "10 passing runs visited of the model M", "0 of 1 (0.0%)", "<td>zero</td>")
+	c.Suite = &model.Suite{Dir: "tests", Tests: 2, Realized: 1, States: true, Diverged: []model.Divergence{
+		{Test: "002", Round: 3, Name: "Ack", Node: 1, Expected: "Ack to 2", Observed: "no Ack"}}}
+	has("text", text(), "suite tests: 1 of 2 tests realized as written, 1 diverged\n", "test 002 diverges in round 3")
+	if strings.Contains(text(), "next run") {
+		t.Error("a suite draws no runs, but there is an estimate of the next one")
+	}
+	page.Reset()
+	if err := campaign.Page(&page, c); err != nil {
+		t.Fatal(err)
+	}
+	has("page", page.String(), "1 of 2 tests of the suite tests were realized", "<td>3 Ack</td>", "no Ack")
+	c.Suite = nil
 
 	r.Runs, r.Verdicts[trace.Fail] = 11, 1
 	r.Failures = []lockstep.Failure{{Run: 10, Finding: lockstep.Finding{Property: "safe"}}}

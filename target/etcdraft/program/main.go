@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep/cli"
-	"github.com/lockstep-go/lockstep/distal/conform"
+	"github.com/lockstep-go/lockstep/distal/command"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios"
@@ -16,5 +16,6 @@ import (
 var besides []target.Target
 
 func main() {
-	cli.App{Targets: raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides)), Conform: conform.Load}.Main()
+	cli.App{Targets: raftscenarios.Guided(slices.Concat(etcdraft.Targets, besides)), Conform: command.Conform,
+		Suite: command.Suite}.Main()
 }

@@ -4,8 +4,8 @@ package main
 
 import (
 	"github.com/lockstep-go/lockstep/cli"
-	"github.com/lockstep-go/lockstep/distal/conform"
+	"github.com/lockstep-go/lockstep/distal/command"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft"
 )
 
-func main() { cli.App{Targets: hashicorpraft.Targets, Conform: conform.Load}.Main() }
+func main() { cli.App{Targets: hashicorpraft.Targets, Conform: command.Conform, Suite: command.Suite}.Main() }
