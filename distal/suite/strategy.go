@@ -261,8 +261,11 @@ func (s *scheduler) Order(turn *lockstep.Turn, mail []trace.ID) {
 	sent := make([]uint64, len(round.Sent))
 	for _, id := range mail {
 		m := turn.Message(id)
-		if s.belongs(m) {
+		switch {
+		case s.belongs(m):
 			sent[m.From-1] |= 1 << (m.To - 1)
+		case s.typed && m.From >= 1:
+			s.diverge(int(m.From), s.sending(round.Sent[m.From-1]), fmt.Sprintf("%s to %d", m.Type, m.To))
 		}
 	}
 	for n := range sent {

@@ -125,6 +125,30 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// Without tags, a message of a type that is not the round's is a divergence: here the model has two types swapped.
+func TestTypes(t *testing.T) {
+	text, err := os.ReadFile("../../examples/models/raft.distal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := strings.NewReplacer("AppendResp", "Append", "Append", "AppendResp").Replace(string(text))
+	file := filepath.Join(t.TempDir(), "swapped.distal")
+	if err := os.WriteFile(file, []byte(swapped), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir, made := made(t, file, suite.Options{Cover: explore.CoverStates, Rounds: 4})
+	s, _ := run(t, dir, raft.Cluster{Nodes: 3})
+	r := s.Result()
+	if len(r.Diverged) == 0 || r.Realized+len(r.Diverged) != made.Tests {
+		t.Errorf("%v", r.Lines())
+	}
+	for _, d := range r.Diverged {
+		if !strings.HasPrefix(d.Expected, "AppendResp to ") || !strings.HasPrefix(d.Observed, "Append to ") {
+			t.Errorf("%s", &d)
+		}
+	}
+}
+
 // A request that no client makes is a divergence, and one that is no timeout of the model an error.
 func TestRequests(t *testing.T) {
 	const model = "../../examples/models/raftrequests.distal"
