@@ -64,6 +64,8 @@ type Cluster struct {
 	// Faults is the fault model besides crashes, Links that of the links between nodes; nil means no faults.
 	Faults Faults
 	Links  *Links
+	// Preemption is the fault model of the scheduler.
+	Preemption Preemption
 	// Settings is the number of configurations besides the usual one with which the program can restart; see
 	// [Node.Setting] and Reconfigure of Faults.
 	Settings int
@@ -72,8 +74,8 @@ type Cluster struct {
 	// NextSettings lists the configurations with which a node may restart instead of its present one: the versions of a
 	// rolling upgrade depend on each other, and on those of other nodes. With nil these are all others.
 	NextSettings func(w *World, n lockstep.Node, now int) []int
-	// FaultOptions are the options of a target for all fault models. They replace what Freeze.Files, Faults, Links and
-	// Network say about the same.
+	// FaultOptions are the options of a target for all fault models. They replace what Freeze.Files, Faults, Links,
+	// Network and Preemption say about the same.
 	FaultOptions FaultOptions
 
 	// Requests are the clients' requests, offered to every node from the start. A cluster with clients that react to
@@ -157,7 +159,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		err = fmt.Errorf("there are %d names of %d configurations (SettingNames)", len(c.SettingNames), c.Settings+1)
 	}
 	if err == nil {
-		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil))
+		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil),
+			c.Preemption.check())
 	}
 	if err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
