@@ -8,9 +8,9 @@ import (
 )
 
 // Preemption is the fault model of the scheduler. In a bubble, goroutines change turns where they wait. With
-// Preemption, a goroutine of a node may also lose its turn at a point: where a function of the system under test begins,
-// before it accesses memory that goroutines may share, and before an operation on a lock, a channel or an atomic
-// variable. So races between goroutines show that no operation separates. It needs a program that was built with points
+// Preemption, a goroutine of a node may also lose its turn at a point: where a function of the system under test
+// begins, before it accesses memory that goroutines may share, and before an operation on a lock, a channel or an
+// atomic variable. So races between two statements show. It needs a program that was built with points
 // ("lockstep go test -preempt PACKAGES"). The settling stage preempts no goroutine.
 type Preemption struct {
 	// Share is the share of points with a preemption: 0.01 is one of a hundred. The highest is 0.5. The points of each
@@ -104,9 +104,9 @@ func (p *preempter) work() {
 	}
 }
 
-// decide decides whether the goroutine at a point is preempted, and how many points away it decides next: at the one with
-// the preemption of a block, or at the first of the next block. Every block draws the same numbers, so that shrinking can
-// leave out the preemption of one block, and moves no other one.
+// decide decides whether the goroutine at a point is preempted, and how many points away it decides next: at the one
+// with the preemption of a block, or at the first of the next block. Every block draws the same numbers. So shrinking
+// can leave out the preemption of one block, and moves no other one.
 func (p *preempter) decide(at *count) (preempts bool) {
 	if at.Within > 0 {
 		at.Left, at.Within = at.Rest, 0

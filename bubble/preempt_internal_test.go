@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Each point of a block has a preemption with the same probability, the share, and a block has at most one. Blocks begin
-// where the ones before them end, with preemptions and without.
+// Each point of a block has a preemption with the same probability, the share, and a block has at most one. Blocks
+// begin where the ones before them end, with preemptions and without.
 func TestDecide(t *testing.T) {
 	for _, share := range []float64{0.5, 0.1, 0.004} {
 		p := &preempter{Preemption: Preemption{Share: share}}

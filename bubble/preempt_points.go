@@ -17,8 +17,8 @@ func beginPreemption()     { runtime.LockstepBeginPreemption(metrics.LockstepPac
 func endPreemption()       { runtime.LockstepEndPreemption() }
 func preemptible(yes bool) { runtime.LockstepPreemptible(yes) }
 
-// awaitPoint waits for a point at which to decide, and returns the count of the goroutine there. If continues is set, the
-// goroutine of the last point keeps its turn. It returns nil at the end of the run.
+// awaitPoint waits for a point at which to decide, and returns the count of the goroutine there. If continues is set,
+// the goroutine of the last point keeps its turn. It returns nil at the end of the run.
 func awaitPoint(continues bool) *count { return runtime.LockstepAwaitPoint(continues) }
 
 // preempt takes the turn from the goroutine at the point. It returns whether that goroutine holds a lock, and the

@@ -25,7 +25,9 @@ func TestDrawsThatAreNone(t *testing.T) {
 			t.Errorf("%s was read as %v", text, d)
 		}
 	}
-	for _, want := range []trace.Draw{{N: 1 << 63}, {By: 64, N: 2}, {N: 3, Goroutine: 1<<32 - 1}, {By: 1, N: 2, Goroutine: 3}} {
+	for _, want := range []trace.Draw{
+		{N: 1 << 63}, {By: 64, N: 2}, {N: 3, Goroutine: 1<<32 - 1}, {By: 1, N: 2, Goroutine: 3},
+	} {
 		text, err := json.Marshal(want)
 		var d trace.Draw
 		if err = errors.Join(err, json.Unmarshal(text, &d)); err != nil || d != want {

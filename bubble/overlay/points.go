@@ -152,7 +152,8 @@ type Points struct {
 }
 
 // GeneratePoints writes the overlay for programs whose goroutines can be preempted in the packages that match one of
-// the patterns, like [Toolchain.Generate]. list returns what "go list" prints with these arguments.
+// the patterns, like [Toolchain.Generate]. A pattern may match none, as those of another version do. list returns what
+// "go list" prints with these arguments.
 func (t *Toolchain) GeneratePoints(patterns []string, list func(args ...string) (string, error)) (p Points, err error) {
 	if err := t.supported(); err != nil {
 		return p, err
@@ -165,6 +166,9 @@ func (t *Toolchain) GeneratePoints(patterns []string, list func(args ...string) 
 		}
 		packages = append(packages, found...)
 		p.Flags = append(p.Flags, "-gcflags="+pattern+"="+pointsFlags)
+	}
+	if len(packages) == 0 {
+		return p, fmt.Errorf("no package matches one of the patterns %q", patterns)
 	}
 	slices.Sort(packages)
 	dir, err := cache("overlay")
@@ -205,9 +209,6 @@ func matching(pattern string, list func(args ...string) (string, error)) (packag
 			path = name
 		}
 		packages = append(packages, path)
-	}
-	if len(packages) == 0 {
-		return nil, fmt.Errorf("the pattern %q matches no package", pattern)
 	}
 	return packages, nil
 }
