@@ -4,6 +4,7 @@ package preempttest
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -245,6 +246,53 @@ func TestLocked(t *testing.T) {
 		if tr := record(t, p, i); tr.Outcome.Verdict != trace.Pass {
 			t.Fatalf("run %d: %v", i, tr.Outcome)
 		}
+	}
+}
+
+// deep adds a value in frames that have pointers into the stack, so that its stack grows and is scanned.
+//
+//go:noinline
+func deep(h *held, depth int) int {
+	var own [16]*int
+	for i := range own {
+		own[i] = &depth
+	}
+	if depth > 0 {
+		return deep(h, depth-1) + *own[depth%len(own)] - depth
+	}
+	h.add()
+	return 1
+}
+
+// Goroutines that stop at points may freeze there with their node, and the garbage collector finds what they hold.
+func TestFrozen(t *testing.T) {
+	p := plan(func(n *bubble.Node) error {
+		h := &held{}
+		for range 4 {
+			go func() {
+				for i := range 50 {
+					if got := deep(h, i%20); got != 1 {
+						n.Emit("sum", got)
+					}
+					time.Sleep(50 * time.Millisecond)
+				}
+			}()
+		}
+		for n.Context().Err() == nil {
+			runtime.GC()
+			time.Sleep(300 * time.Millisecond)
+		}
+		return nil
+	}, bubble.FaultOptions{Preempt: 0.02, PreemptTime: bubble.Delay{Max: 2 * time.Second}})
+	c := p.System.(bubble.Cluster)
+	c.Nodes, c.Freeze = 3, &bubble.Freeze{}
+	p.System, p.Strategy, p.Runs = c, strategy.Walk{Wait: 5, Crash: 1, Restart: 2, Steps: 60}, 15
+	p.Spec = spec.OnEvent("sums", "sum", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		return &lockstep.Finding{Text: "the sum is " + e.Text}
+	})
+	r, err := lockstep.Explore(t.Context(), p)
+	if err != nil || r.Findings() > 0 || len(r.Divergences) > 0 {
+		t.Errorf("%v, %v", r.Problems(), err)
 	}
 }
 
