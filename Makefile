@@ -92,6 +92,7 @@ site: # as docs; without the tools, which need PyPI, the tests learn why there i
 
 overlay: build ## packages of goroutine systems with the overlay: exact runs, sockets in memory
 	./bin/lockstep go test ./bubble ./bubble/sockettest ./examples/textbook
+	./bin/lockstep go test -preempt ./bubble/preempttest ./bubble/preempttest
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
 
 race: export CGO_ENABLED = 1

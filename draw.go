@@ -16,13 +16,17 @@ import (
 // In a run from its seed, draws come from a stream of the source's own. In a run that replays a trace or a changed
 // trace, the step's recorded draws come first. Draws that are not recorded follow from the seed and the step's name,
 // never from the number of earlier draws.
+// Those about preemptions are 0: a changed run has no others than those recorded.
 //
 // Source is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a trace and shrinks
 // better. A Source is not safe for concurrent use.
 type Source struct {
 	// By is the node that draws from this source, for systems whose nodes draw in a nondeterministic order. Each node
 	// then gets its own recorded draws again. It is 0 for systems whose draws are ordered.
-	By  Node
+	By Node
+	// Goroutine is set for draws about preemptions, see [trace.Draw].
+	Goroutine uint32
+
 	out *Outbox
 	pcg rand.PCG
 	own *rand.Rand // draws from pcg
@@ -158,16 +162,18 @@ func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Source) uint64 {
 		d.begin(r)
 	}
 	var v uint64
-	mine := func(x trace.Draw) bool { return x.By == c.By }
+	mine := func(x trace.Draw) bool { return x.By == c.By && x.Goroutine == c.Goroutine }
 	if at := slices.IndexFunc(d.left, mine); at >= 0 {
 		v = d.left[at].N
 		d.left = slices.Delete(d.left, at, at+1)
+	} else if d.again && c.Goroutine != 0 {
+		v = 0
 	} else if d.again {
 		v = fresh(d.unknown(c.By))
 	} else {
 		v = fresh(c.own)
 	}
-	d.taken = append(d.taken, trace.Draw{By: c.By, N: v})
+	d.taken = append(d.taken, trace.Draw{By: c.By, N: v, Goroutine: c.Goroutine})
 	return v
 }
 

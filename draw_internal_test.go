@@ -56,3 +56,23 @@ func TestUnknownDrawsOfNodes(t *testing.T) {
 		t.Errorf("drew %v alone and %v beside another", a, b)
 	}
 }
+
+// Draws about goroutines are drawn again by their names, in any order of the goroutines, and are 0 without a recording.
+func TestDrawsAboutGoroutines(t *testing.T) {
+	r := &Run{}
+	r.out.run = r
+	r.draws.fromTrace(&trace.Trace{})
+	r.draws.reset(7, false)
+	var c, other Source
+	c.Seed(&r.out, 1, 1)
+	other.Seed(&r.out, 1, 2)
+	about := func(goroutine uint32) int {
+		c.Goroutine = goroutine
+		return c.IntN(10)
+	}
+	r.draws.recall([]trace.Draw{{N: 5, Goroutine: 1}, {N: 9}, {N: 6, Goroutine: 2}, {N: 7, Goroutine: 1}})
+	got := []int{about(2), about(1), other.IntN(10), about(3), about(1), about(1), about(2)}
+	if want := []int{6, 5, 9, 0, 7, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("drew %v, want %v", got, want)
+	}
+}

@@ -24,9 +24,10 @@ type Source struct {
 
 // The streams of a run's seed. Lower numbers are the streams of incarnations and those that clusters choose.
 const (
-	diskStream  = 1 << 32 // plus the node: faults of system calls on files
-	stepStream  = 1 << 33 // faults of nodes in a step
-	splitStream = 1 << 40 // where writes to sockets are split
+	diskStream    = 1 << 32 // plus the node: faults of system calls on files
+	stepStream    = 1 << 33 // faults of nodes in a step
+	preemptStream = 1 << 34 // preemptions of goroutines
+	splitStream   = 1 << 40 // where writes to sockets are split
 )
 
 // lot is the state that all sources of a run share.
@@ -82,6 +83,15 @@ func (s *Source) IntN(n int) int {
 	return s.own().IntN(n)
 }
 
+// about draws a number from 0 to n-1 that decides about the preemption of a goroutine.
+func (s *Source) about(goroutine uint32, n int64) int64 {
+	s.lot.mutex.Lock()
+	defer s.lot.mutex.Unlock()
+	source := s.own()
+	source.Goroutine = goroutine
+	return int64(source.IntN(int(n)))
+}
+
 // Uint64 draws any number.
 func (s *Source) Uint64() uint64 {
 	s.lot.mutex.Lock()
@@ -90,9 +100,12 @@ func (s *Source) Uint64() uint64 {
 }
 
 // strikes draws whether an event happens that has this probability.
-func (s *Source) strikes(share float64) bool {
+func (s *Source) strikes(share float64) bool { return share > 0 && strikes(s.IntN, share) }
+
+// strikes draws so with a function that draws numbers below another.
+func strikes(intN func(int) int, share float64) bool {
 	const parts = 1_000_000
-	return share > 0 && s.IntN(parts) >= parts-int(math.Ceil(share*parts))
+	return intN(parts) >= parts-int(math.Ceil(share*parts))
 }
 
 // rand is the source for code that needs a generator of math/rand/v2.

@@ -66,6 +66,8 @@ type Cluster struct {
 	Faults Faults
 	// Links is the fault model of the links between nodes. Nil means no faults.
 	Links *Links
+	// Preemption is the fault model of the scheduler of goroutines. The zero value preempts none.
+	Preemption Preemption
 	// OtherConfigurations is the number of configurations, such as versions, with which the program can restart besides
 	// the usual one. Configuration 0 is the usual one; see Node.Configuration and Faults.Reconfigure.
 	OtherConfigurations int
@@ -75,8 +77,8 @@ type Cluster struct {
 	// rolling upgrade, for example, these depend on the versions of all nodes. Nil means all others.
 	NextConfigurations func(w *World, n lockstep.Node, current int) []int
 	// FaultOptions are the values that a user gave to a target's options for faults. An option that is not zero
-	// replaces the field of Freeze.Files or of Faults that has its name. If any option of links is not zero, the
-	// options replace Links as a whole.
+	// replaces the field of Freeze.Files or of Faults that has its name; Preempt and PreemptTime replace the fields of
+	// Preemption. If any option of links is not zero, the options replace Links as a whole.
 	FaultOptions FaultOptions
 
 	// Requests are the clients' requests, offered to every node from the start. A cluster with clients that react to
@@ -162,7 +164,8 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 			c.OtherConfigurations+1)
 	}
 	if err == nil {
-		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil))
+		err = cmp.Or(c.Freeze.check(), c.Disk.check(), c.Faults.check(), c.Links.check(sockets != nil),
+			c.Preemption.check())
 	}
 	if err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)

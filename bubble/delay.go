@@ -33,19 +33,19 @@ func (d Delay) check(of string) error {
 }
 
 // draw draws a time. Lower draws give shorter times.
-func (d Delay) draw(c *Source) time.Duration {
-	if d.Tail > 0 && c.strikes(d.Tail) {
-		half := (d.Longest - d.Max) >> c.lower(tailSteps) / 2
-		return d.Max + half + time.Duration(c.IntN(int(half)+1))
+func (d Delay) draw(c *Source) time.Duration { return d.drawn(c.IntN) }
+
+// drawn draws it with a function that draws numbers below another.
+func (d Delay) drawn(intN func(int) int) time.Duration {
+	if d.Tail > 0 && strikes(intN, d.Tail) {
+		half := (d.Longest - d.Max) >> (tailSteps - 1 - intN(tailSteps)) / 2 // a lower draw gives a shorter time
+		return d.Max + half + time.Duration(intN(int(half)+1))
 	}
 	if d.Max == d.Min {
 		return d.Min
 	}
-	return d.Min + time.Duration(c.IntN(int(d.Max-d.Min)+1))
+	return d.Min + time.Duration(intN(int(d.Max-d.Min)+1))
 }
-
-// lower draws a number below n, such that a lower draw gives a higher number.
-func (s *Source) lower(n int) int { return n - 1 - s.IntN(n) }
 
 // String is the distribution as text.
 func (d Delay) String() string {

@@ -45,6 +45,7 @@ type deployment struct {
 	lot          *lot           // of the run
 	chance       *Source        // for choose
 	warming      bool           // the run only warms the process up
+	preempter    *preempter     // of the run; nil: no goroutine is preempted
 
 	busy   atomic.Bool  // the bubble should become quiescent
 	quiets atomic.Int64 // how often it did
@@ -62,6 +63,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.moved = d.all()
 	d.settle(out)
 	d.breakLost()
+	d.preempter.disarm()
 	return nil
 }
 
@@ -81,6 +83,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.world.allowDiskExit = d.AllowDiskExit
 	// before all draws and everything random
 	rules(d.world)
+	d.preempter = d.preempts()
 	d.timer = time.AfterFunc(time.Hour, d.world.happened)
 	d.timer.Stop()
 	d.world.incarnation = func(n lockstep.Node) *Node { return d.incarnations[n-1] }
@@ -102,6 +105,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	if err := d.wrongClocks(); err != nil {
 		return err
 	}
+	d.preempter.arm()
 	for i, text := range d.Requests {
 		d.world.Offer(trace.Pending{ID: int32(i + 1), To: d.all(), Text: text})
 	}
@@ -222,6 +226,8 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			d.sleep(ahead)
 		}
 	}
+	d.preempter.arm()
+	defer d.preempter.disarm()
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)

@@ -23,7 +23,7 @@ const (
 // enclose performs a run in its own bubble and watches it in real time.
 func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	ended := make(chan any, 1) // with the panic of the bubble, or nil
-	d.number, d.world, d.lot = "", nil, &lot{}
+	d.number, d.world, d.lot, d.preempter = "", nil, &lot{}, nil
 	clear(d.incarnations)
 	collect(d.runs)
 	d.runs++
@@ -76,6 +76,7 @@ func (d *deployment) end() {
 		return
 	}
 	d.lot.end()
+	d.preempter.end()
 	d.busy.Store(true)
 	defer d.busy.Store(false)
 	for i, n := range d.incarnations {

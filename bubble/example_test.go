@@ -341,8 +341,8 @@ func ExampleSource() {
 		return
 	}
 	step := t.Records[1]
-	fmt.Println(step.Text, len(step.Draws), "draws,", step.Draws[0], step.Events[0].Text)
-	// Output: client->1 throw 3 draws, {1 4} 5
+	fmt.Println(step.Text, len(step.Draws), "draws,", step.Draws[0].N, "by", step.Draws[0].By, step.Events[0].Text)
+	// Output: client->1 throw 3 draws, 4 by 1 5
 }
 
 // A node that injects its own faults stops when the run settles.

@@ -41,6 +41,10 @@ type FaultOptions struct {
 	// Reconfigure is a field of Faults.
 	Reconfigure float64 `help:"share of restarts with another configuration of the program" range:"0..1"`
 
+	// Preempt and PreemptTime are fields of Preemption.
+	Preempt     float64 `help:"share of points in the program at which a goroutine loses its turn" range:"0..0.5"`
+	PreemptTime Delay   `help:"times for which such a goroutine stops, like sync-times; 0s: the others run once"`
+
 	// Latency to LookupErrors are fields of Links.
 	Latency       Delay         `help:"latency of messages, like sync-times"`
 	LatencySpread int           `help:"largest factor by which the latency of a link is longer, drawn for each link" range:"0..1000"`
@@ -56,6 +60,7 @@ type FaultOptions struct {
 // storage reports whether an option is about files.
 func (o FaultOptions) storage() bool {
 	o.MaxPause, o.MaxJump, o.MaxDrift, o.Reconfigure = 0, 0, 0, 0
+	o.Preempt, o.PreemptTime = 0, Delay{}
 	o.setLinks(Links{})
 	return o != FaultOptions{}
 }
@@ -104,6 +109,8 @@ func (c Cluster) withOptions() (Cluster, error) {
 	override(&c.Faults.MaxJump, o.MaxJump)
 	override(&c.Faults.MaxDrift, o.MaxDrift)
 	override(&c.Faults.Reconfigure, o.Reconfigure)
+	override(&c.Preemption.Share, o.Preempt)
+	override(&c.Preemption.Time, o.PreemptTime)
 	if l := o.links(); l != (Links{}) {
 		c.Links = &l
 	}

@@ -17,6 +17,7 @@ type goCmd struct {
 func (goCmd) Help() string {
 	return "Programs built with it that use package net in a bubble have their sockets in memory, and their runs " +
 		"repeat exactly.\n\n" +
+		"With -preempt PACKAGES, goroutines can be preempted in these packages.\n\n" +
 		"Example:\n  lockstep go test ./..."
 }
 

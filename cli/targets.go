@@ -46,7 +46,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 	p := e.app.program(name)
 	t, unknown := target.Find(e.app.Targets, name)
 	switch {
-	case p != nil && counted != nil:
+	case p != nil && (counted != nil || preempts(set)):
 		return place{program: p, version: version, set: rest, counted: counted}, nil
 	case p != nil && unknown == nil && (version == "" || version == linked(p)):
 		at := place{target: t, set: rest}
@@ -73,7 +73,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 func (e *Env) locatePackage(name string, set []string) (place, error) {
 	pkg, of := splitPackage(name)
 	if e.asked != pkg {
-		return place{program: &target.Program{Name: pkg, Package: pkg}}, nil
+		return place{program: &target.Program{Name: pkg, Package: pkg}, set: set}, nil
 	}
 	if of == "" {
 		if len(e.app.Targets) != 1 {
@@ -218,6 +218,12 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 	if at.counted != nil {
 		b.Counters = true
 		if b.Counted, err = countedPackages(p, *at.counted); err != nil {
+			return "", nil, err
+		}
+	}
+	if preempts(at.set) {
+		b.Preempt = true
+		if b.Preempted, err = preemptedPackages(p); err != nil {
 			return "", nil, err
 		}
 	}

@@ -29,7 +29,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	}
 	now = s.tidy(now)
 	s.keep(now)
-	now = s.prefix(now, lastEvent(t))
+	now = s.unpreempted(s.prefix(now, lastEvent(t)))
 	if s.inTime(now) {
 		now = s.shorter(now, len(now)/8)
 		if next, ok := s.calmer(now); ok {
@@ -190,6 +190,58 @@ func (s *shrinker) shorter(now script, least int) script {
 		}
 	}
 	return now
+}
+
+// unpreempted removes preemptions of goroutines, many at once first. A reader of the run must understand each of them,
+// and one is more likely to keep its effect when steps are removed if there are few. A preemption that only undoes the
+// effect of another one leaves with it: of a few, each is tried alone.
+func (s *shrinker) unpreempted(now script) script {
+	try := func(gone []preemption) bool {
+		if s.exhausted() || len(gone) == 0 {
+			return false
+		}
+		next := slices.Clone(now)
+		for _, p := range gone {
+			next[p.action].Draws = with(next[p.action].Draws, p.draw, 0)
+		}
+		if !s.fails(next) {
+			return false
+		}
+		now = s.tidy(next)
+		s.keep(now)
+		return true
+	}
+	for size := len(preemptions(now)); size > 0; size /= 2 {
+		for at, list := 0, preemptions(now); at < len(list) && !s.exhausted(); list = preemptions(now) {
+			if !try(list[at:min(at+size, len(list))]) {
+				at += size
+			}
+		}
+	}
+	list := preemptions(now)
+	for i := range min(len(list), fewPreemptions) {
+		if try(slices.Delete(slices.Clone(list), i, i+1)) {
+			break
+		}
+	}
+	return now
+}
+
+// fewPreemptions is the number of preemptions of which each is tried alone.
+const fewPreemptions = 32
+
+// preemption is the place of a draw that may preempt a goroutine.
+type preemption struct{ action, draw int }
+
+func preemptions(a script) (list []preemption) {
+	for i := range a {
+		for j, d := range a[i].Draws {
+			if d.Goroutine != 0 && d.N > 0 {
+				list = append(list, preemption{i, j})
+			}
+		}
+	}
+	return list
 }
 
 // simpler lowers the draws of the system in each step.

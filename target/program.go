@@ -47,8 +47,9 @@ type Program struct {
 	// v3.5.16+v3.6.16: each with a copy of the border and of all that it imports. The Package is then no main package,
 	// but has a function Main(name string, releases ...R), where every Release implements the interface R.
 	Border string
-	// Counted are the patterns of the packages whose statements are counted if code coverage is measured. Without
-	// patterns they are those of the Library. A program without either has no Go code under test of its own.
+	// Counted are the patterns of the packages whose statements are counted if code coverage is measured, and in which
+	// goroutines can be preempted. Without patterns they are those of the Library. A program without either has no Go
+	// code under test of its own.
 	Counted []string
 	// Exact means that the program is built with Lockstep's overlay of Go, like "lockstep go build". The overlay
 	// makes goroutine programs deterministic and keeps their sockets in memory. A package outside of any Module does
@@ -65,6 +66,10 @@ const VersionKey = "version"
 // CountedKey is the option that selects a build whose statements have counters. Its value is a list of patterns of
 // packages, separated by commas; if it is empty, [Program.Counts] lists them. The command line sets it.
 const CountedKey = "counted-packages"
+
+// PreemptKey is the option of targets for the share of points at which goroutines are preempted; see package bubble.
+// With a share, the command line builds a program that has such points.
+const PreemptKey = "preempt"
 
 // Build names the program built with a version of its library, as in traces; empty means the default version. A
 // program without a library has only one build, which has no name.
@@ -123,7 +128,8 @@ func (p *Program) CheckVersion(version string) error {
 // number is a version as package version of the standard library compares it, which knows the versions of Go.
 func number(version string) string { return "go" + strings.TrimPrefix(version, "v") }
 
-// Counts lists the patterns of the packages whose statements are counted if code coverage is measured.
+// Counts lists the patterns of the packages under test. Their statements are counted if code coverage is measured, and
+// goroutines can be preempted in them.
 func (p *Program) Counts() []string {
 	if len(p.Counted) == 0 && p.Library != "" {
 		return []string{p.Library + "/..."}

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 )
 
 // Draw is a number that the system drew itself. If nodes draw concurrently, in no fixed order, a draw belongs to a
@@ -10,6 +11,9 @@ import (
 type Draw struct {
 	By Node // 0 if the order of all draws counts
 	N  uint64
+	// Goroutine names the goroutine about whose preemption the number decides; 0 is no preemption then. The order counts
+	// among draws about the same goroutine. Other draws have no such name.
+	Goroutine uint32
 }
 
 // Drew makes draws without a node.
@@ -21,24 +25,32 @@ func Drew(numbers ...uint64) []Draw {
 	return list
 }
 
-// MarshalJSON writes a number, or a pair of node and number.
+// MarshalJSON writes a number, a pair of node and number, or these and the goroutine.
 func (d Draw) MarshalJSON() ([]byte, error) {
+	if d.Goroutine != 0 {
+		return fmt.Appendf(nil, "[%d,%d,%d]", d.By, d.N, d.Goroutine), nil
+	}
 	if d.By == 0 {
 		return fmt.Append(nil, d.N), nil
 	}
 	return fmt.Appendf(nil, "[%d,%d]", d.By, d.N), nil
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON reads all forms.
 func (d *Draw) UnmarshalJSON(text []byte) error {
 	*d = Draw{}
 	if err := json.Unmarshal(text, &d.N); err == nil {
 		return nil
 	}
-	var pair []uint64
-	if err := json.Unmarshal(text, &pair); err != nil || len(pair) != 2 || pair[0] < 1 || pair[0] > MaxNodes {
-		return fmt.Errorf("a draw is %s, allowed are a number and a pair of node and number", text)
+	var list []uint64
+	switch err := json.Unmarshal(text, &list); {
+	case err == nil && len(list) == 2 && list[0] >= 1 && list[0] <= MaxNodes:
+	case err == nil && len(list) == 3 && list[0] <= MaxNodes && list[2] >= 1 && list[2] <= math.MaxUint32:
+		d.Goroutine = uint32(list[2])
+	default:
+		return fmt.Errorf("a draw is %s, allowed are a number, a pair of node and number, and these with a goroutine",
+			text)
 	}
-	d.By, d.N = Node(pair[0]), pair[1]
+	d.By, d.N = Node(list[0]), list[1]
 	return nil
 }

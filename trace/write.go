@@ -16,7 +16,8 @@ type stepLine struct {
 	Text string `json:"text,omitempty"` // the message delivered, the request given
 	Body string `json:"body,omitempty"` // the forged body of a replace
 	Now  Time   `json:"now,omitempty"`  // time after the step, if the step took time
-	// what the system drew in the step: numbers, or pairs of a node and a number
+	// what the system drew in the step: numbers, pairs of a node and a number, or triples of these and
+	// the goroutine that the number may preempt
 	Draws []Draw `json:"draws,omitempty"`
 }
 

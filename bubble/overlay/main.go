@@ -46,32 +46,59 @@ func command(ctx context.Context, args []string) (*Toolchain, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	index, err := tool.Generate()
-	if err != nil {
-		return nil, nil, err
+	rest, values := without([]string{"tags", "preempt"}, args[1:])
+	tags := append(values["tags"], Tag)
+	if len(values["preempt"]) == 0 {
+		index, err := tool.Generate()
+		return tool, append([]string{args[0], "-overlay", index, "-tags", strings.Join(tags, ",")}, rest...), err
 	}
-	rest, tags := withoutTags(args[1:])
-	return tool, append(
-		[]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")},
-		rest...), nil
+	if slices.ContainsFunc(rest, func(arg string) bool { return strings.TrimLeft(arg, "-") == "race" }) {
+		return nil, nil, errors.New("-preempt and -race exclude each other: both are calls that the compiler inserts")
+	}
+	tags = append(tags, PointsTag)
+	list := append([]string{"list", "-tags", strings.Join(tags, ",")}, modules(rest)...)
+	points, err := tool.GeneratePoints(values["preempt"], func(args ...string) (string, error) {
+		c := exec.CommandContext(ctx, tool.Command(), slices.Concat(list, args)...)
+		c.Env = tool.Environment(os.Environ())
+		c.Stderr = os.Stderr
+		out, err := c.Output()
+		return string(out), err
+	})
+	full := append([]string{args[0], "-overlay", points.Index, "-tags", strings.Join(tags, ",")}, points.Flags...)
+	return tool, append(full, rest...), err
 }
 
-// withoutTags removes the build tags from the arguments of the go command, and returns both.
-func withoutTags(args []string) (rest, tags []string) {
+// modules returns the flags of the go command that select modules.
+func modules(args []string) (flags []string) {
+	_, values := without([]string{"mod", "modfile"}, args)
+	for _, name := range []string{"mod", "modfile"} {
+		for _, v := range values[name] {
+			flags = append(flags, "-"+name+"="+v)
+		}
+	}
+	return flags
+}
+
+// without removes flags from the arguments of the go command, and returns their values, which are lists. Both the
+// form -name value and -name=value are known.
+func without(flags, args []string) (rest []string, values map[string][]string) {
+	values = map[string][]string{}
 	for i := 0; i < len(args); i++ {
 		name, value, has := strings.Cut(strings.TrimPrefix(args[i], "-"), "=")
+		name = strings.TrimPrefix(name, "-")
 		switch {
-		case name != "-tags" && name != "tags" || !strings.HasPrefix(args[i], "-"):
+		case !slices.Contains(flags, name) || !strings.HasPrefix(args[i], "-"):
 			rest = append(rest, args[i])
 			if args[i] == "-args" || args[i] == "--args" { // later arguments belong to the program
-				return append(rest, args[i+1:]...), tags
+				return append(rest, args[i+1:]...), values
 			}
 			continue
 		case !has && i+1 < len(args):
 			i++
 			value = args[i]
 		}
-		tags = append(tags, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
+		values[name] = append(values[name],
+			strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
 	}
-	return rest, tags
+	return rest, values
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-//go:embed std/*.txt
+//go:embed std/*.txt points/*.txt
 var added embed.FS
 
 // Tag is the build tag of programs that are built with the overlay.
@@ -76,15 +76,19 @@ func generate(goroot, version, cache string, texts func(goroot string) (map[stri
 // texts returns the content of all generated files, by name below src.
 func texts(goroot string) (map[string]string, error) {
 	all, err := editedTexts(goroot, edited, process)
+	return all, errors.Join(err, addFiles(all, "std"))
+}
+
+// addFiles adds the new files in a directory of this package.
+func addFiles(all map[string]string, dir string) error {
+	entries, err := added.ReadDir(dir)
 	wrong := []error{err}
-	entries, err := added.ReadDir("std")
-	wrong = append(wrong, err)
 	for _, e := range entries {
-		text, err := added.ReadFile("std/" + e.Name())
+		text, err := added.ReadFile(dir + "/" + e.Name())
 		wrong = append(wrong, err)
 		all[newName(e.Name())] = string(text)
 	}
-	return all, errors.Join(wrong...)
+	return errors.Join(wrong...)
 }
 
 // editedTexts returns the content of all files with edits.

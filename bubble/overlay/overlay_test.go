@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
@@ -46,6 +47,10 @@ func TestGenerate(t *testing.T) {
 			list, err := os.ReadFile(index)
 			if err != nil || !strings.Contains(string(list), "runtime/lockstep.go") {
 				t.Fatalf("%s: %v", list, err)
+			}
+			points, err := GeneratePoints(root, version, dir, []string{"example.com/x"})
+			if err != nil || points == index {
+				t.Errorf("with points: %s, %v", points, err)
 			}
 			again, err := Generate(root, version, dir)
 			if err != nil || again != index {
@@ -137,8 +142,10 @@ func TestRefuse(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	rest, tags := withoutTags([]string{"-v", "-tags", "a,b", "-tags=c", "./...", "-args", "-tags", "x"})
-	if got := strings.Join(rest, " ") + "|" + strings.Join(tags, " "); got != "-v ./... -args -tags x|a b c" {
+	rest, values := without([]string{"tags", "preempt"},
+		[]string{"-v", "-tags", "a,b", "-tags=c", "--preempt", "./...", "./x", "-args", "-tags", "x"})
+	got := fmt.Sprintf("%s|%s|%s", strings.Join(rest, " "), values["tags"], values["preempt"])
+	if got != "-v ./x -args -tags x|[a b c]|[./...]" {
 		t.Error(got)
 	}
 }

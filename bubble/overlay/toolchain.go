@@ -54,18 +54,26 @@ func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 // Generate writes the overlay for the toolchain to the user's cache and returns the path of the overlay's index for the
 // go command.
 func (t *Toolchain) Generate() (string, error) {
-	if t.system != "linux" {
-		return "", fmt.Errorf(
-			"the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go "+
-				"test do",
-			t.system,
-		)
+	if err := t.supported(); err != nil {
+		return "", err
 	}
 	dir, err := cache("overlay")
 	if err != nil {
 		return "", err
 	}
 	return Generate(t.Root, t.Version, dir)
+}
+
+// supported reports whether the overlay fits the target system of programs.
+func (t *Toolchain) supported() error {
+	if t.system == "linux" {
+		return nil
+	}
+	return fmt.Errorf(
+		"the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go "+
+			"test do",
+		t.system,
+	)
 }
 
 // GenerateCounters writes the overlay for programs whose statements have counters, like [Toolchain.Generate]. It fits

@@ -38,6 +38,11 @@ type Builder struct {
 	// one of the patterns in Counted. Without patterns, these are the packages of the main module.
 	Counters bool
 	Counted  []string
+	// Preempt makes the builder build programs whose goroutines can be preempted in the packages that match one of the
+	// patterns in Preempted. Without patterns, these are the packages of the main module. It applies to programs that
+	// are built with the overlay of Go.
+	Preempt   bool
+	Preempted []string
 	// Log, if set, gets a line before a missing program is built, one when it is complete, and one if another process
 	// is building it.
 	Log func(line string)
@@ -279,6 +284,9 @@ func (j *job) fileName(key string) string {
 	}
 	if j.index != "" {
 		name += "-exact"
+		if j.Preempt {
+			name += "-points"
+		}
 	}
 	if j.counts != "" {
 		name += "-counted"

@@ -26,6 +26,10 @@ func (j *job) prepareCopied(ctx context.Context) error {
 		return fmt.Errorf("%s links copies of its library, whose statements cannot be counted; "+
 			"the target of one version can", j.program.Name)
 	}
+	if j.Preempt {
+		return fmt.Errorf("%s links copies of its library, in which goroutines cannot be preempted; "+
+			"the target of one version can", j.program.Name)
+	}
 	versions, err := target.MixedVersions(j.version)
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.program.Name, err)

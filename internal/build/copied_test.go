@@ -34,15 +34,17 @@ func TestMixedRefused(t *testing.T) {
 	tier.NotShort(t)
 	for _, c := range []struct {
 		version string
-		counted bool
+		options Builder
 		want    string
 	}{
-		{"v1.0.0+v1.0.0", false, `store-upgrade: the versions "v1.0.0+v1.0.0" must be different ones separated by +`},
-		{"v1.0.0+1.1.0", false, "must be different ones separated by +, as in v1.2.3+v1.3.0"},
-		{"v1.0.0+v1.1.0", true, "whose statements cannot be counted"},
-		{"-v1.0.0", false, "begins with -"},
+		{"v1.0.0+v1.0.0", Builder{}, `store-upgrade: the versions "v1.0.0+v1.0.0" must be different ones separated by +`},
+		{"v1.0.0+1.1.0", Builder{}, "must be different ones separated by +, as in v1.2.3+v1.3.0"},
+		{"v1.0.0+v1.1.0", Builder{Counters: true}, "whose statements cannot be counted"},
+		{"v1.0.0+v1.1.0", Builder{Preempt: true}, "in which goroutines cannot be preempted"},
+		{"-v1.0.0", Builder{}, "begins with -"},
 	} {
-		b := Builder{Cache: t.TempDir(), Counters: c.counted}
+		b := c.options
+		b.Cache = t.TempDir()
 		_, err := b.Program(t.Context(), mixed, c.version)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.version, err, c.want)

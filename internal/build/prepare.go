@@ -37,18 +37,27 @@ func (j *job) prepare(ctx context.Context) error {
 		}
 	}
 	if len(j.tags) > 0 {
-		j.flags = append(j.flags, "-tags="+strings.Join(j.tags, ","))
+		j.flags = append(j.flags, tagFlag(j.tags))
 	}
 	if len(j.overlay) == 0 {
 		return nil
 	}
+	flag, err := j.writeOverlay("overlay.json")
+	j.flags = append(j.flags, flag)
+	return err
+}
+
+// tagFlag is the flag of the go command for build tags.
+func tagFlag(tags []string) string { return "-tags=" + strings.Join(tags, ",") }
+
+// writeOverlay writes the index of the files that replace others, and returns the flag of the go command for it.
+func (j *job) writeOverlay(name string) (flag string, err error) {
 	text, err := json.Marshal(map[string]any{"Replace": j.overlay})
 	if err != nil {
-		return err
+		return "", err
 	}
-	file := filepath.Join(j.work, "overlay.json")
-	j.flags = append(j.flags, "-overlay="+file)
-	return os.WriteFile(file, text, 0o666)
+	file := filepath.Join(j.work, name)
+	return "-overlay=" + file, os.WriteFile(file, text, 0o666)
 }
 
 // bubblePackage is the package that a program imports to run goroutine programs in virtual time.
@@ -69,7 +78,10 @@ func (j *job) exact(ctx context.Context) (bool, error) {
 
 // prepareExact adds the overlay of Go that makes programs deterministic.
 func (j *job) prepareExact(ctx context.Context) (err error) {
-	if j.tool, err = overlay.Installed(ctx, j.source); err == nil {
+	if j.tool, err = overlay.Installed(ctx, j.source); err == nil && j.Preempt {
+		return j.preparePoints(ctx)
+	}
+	if err == nil {
 		j.index, err = j.tool.Generate()
 	}
 	if err != nil {

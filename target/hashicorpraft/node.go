@@ -42,6 +42,7 @@ type replica struct {
 	trans   *transport
 	current atomic.Uint64 // the term on the disk
 	terms   atomic.Uint64 // the last one with an up-to-date map for reads
+	led     atomic.Bool   // it was leader
 
 	calls sync.WaitGroup // transfers and verifications in progress
 }
@@ -138,6 +139,9 @@ func (r *replica) became(n *bubble.Node, s raft.RaftState) {
 	kind := roleOf(s)
 	if kind == "" { // shut down
 		return
+	}
+	if s == raft.Leader {
+		r.led.Store(true)
 	}
 	n.Emit(kind, &raftspec.Role{Term: r.term()})
 }

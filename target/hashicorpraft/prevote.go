@@ -35,8 +35,10 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 			r.votes(leader), Newer: req.Term > r.term(), Complete: complete}
 	contact := r.raft.LastContact()
 	return func(response any) {
+		after := r.raft.LastContact() // first: the goroutine may stop in it while another request arrives
 		if resp, ok := response.(*raft.RequestPreVoteResponse); ok && busy == 1 && served+1 == r.trans.served.Load() {
-			asked.Granted, asked.Contact = resp.Granted, !r.raft.LastContact().Equal(contact)
+			// a former leader may just be stepping down, which counts as contact, too
+			asked.Granted, asked.Contact = resp.Granted, !r.led.Load() && !after.Equal(contact)
 			n.Emit(EventPreVote, &asked)
 		}
 	}
