@@ -229,7 +229,7 @@ func TestLocked(t *testing.T) {
 	p := plan(func(n *bubble.Node) error {
 		var mutex sync.Mutex
 		value := 0
-		n.State(func() string {
+		n.SetState(func() string {
 			mutex.Lock()
 			defer mutex.Unlock()
 			return strconv.Itoa(value)
