@@ -133,11 +133,12 @@ type SchedulerStats struct {
 	Reached string
 }
 
-// RunStats are measurements of runs, from which [Terms].Measured computes a guarantee that depends on the system. A
-// strategy fills in the fields that its own guarantee needs.
+// RunStats are what a strategy measures in the runs of a campaign, if its guarantee depends on more than the plan says.
+// PCTCP's probability, for example, depends on the number of choices of a run, which only the runs show. A strategy fills
+// in the fields that its [Terms].Measured reads, and leaves the others zero.
 type RunStats struct {
-	// Choices is the largest number of messages, requests and timers of a run that could have been the next step at
-	// some time, whether or not they were. With Races, PCTCP counts only those that race.
+	// Choices is the number of messages, requests and timers of a whole run that could have been the next step at some
+	// time, whether or not they were. It is the maximum over the runs. With Races, PCTCP counts only those that race.
 	Choices int `json:"Events"`
 	// Width is the w of PCTCP's bound: how many of these choices are pairwise concurrent, as far as a run shows it. It
 	// is the maximum over the runs.

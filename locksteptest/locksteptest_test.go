@@ -323,8 +323,9 @@ func TestPicturesAreStored(t *testing.T) {
 	history := spec.Linearizable{Model: porcupine.Model{Init: func() any { return 0 },
 		Step: func(state, _, output any) (bool, any) { _, no := output.(spec.Unanswered); return no, state }}}
 	system := toy.Cluster(func(c *sim.Context[int], m int) {
-		c.Emit(spec.EventCall, &spec.Call{Client: 1, ID: m, Input: m})
-		c.Emit(spec.EventReturn, &spec.Return{Client: 1, ID: m, Output: m})
+		id := 10*m + int(c.Self()) // each node gets a number once
+		c.Emit(spec.EventCall, &spec.Call{Client: 1, ID: id, Input: m})
+		c.Emit(spec.EventReturn, &spec.Return{Client: 1, ID: id, Output: m})
 	})
 	plan := lockstep.Plan{
 		System:   system,

@@ -10,8 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Handshake relays the beginning of a connection between the dialer and the server, and may rewrite it. The link calls
-// it once for each connection. When it returns nil, the link forwards all further data unchanged, and gives it to the
+// Handshake relays the beginning of a connection between the dialer and the server, and may rewrite it. Servers need
+// one if their first bytes are no packets, such as an authentication, or name an address that the link must replace by
+// that of a proxy. The link calls it once for each connection. When it returns nil, the link forwards all further data unchanged, and gives it to the
 // decoders if there are any; they do not see the handshake. An error ends the connection.
 type Handshake func(dialer, server io.ReadWriter) error
 

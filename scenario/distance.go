@@ -9,8 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Class grades the power of a filter over messages, from keeping their order to forging them, as in section 5.4 of the
-// Netrix paper. The class of a filter is that of its strongest action. Actions on nodes and links alone, such as
+// Class says how much power over messages a filter needs, from keeping their order to forging them. [Distances] prints
+// it, so that a reader sees what a network must do for a scenario to happen without the tester. The grades are those of
+// section 5.4 of the Netrix paper. The class of a filter is that of its strongest action. Actions on nodes and links alone, such as
 // [Crash] and [Cut], are Neutral.
 type Class uint8
 

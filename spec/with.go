@@ -2,8 +2,8 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// OptionalUnless is the given spec, whose properties are optional unless the system has one of the given options set:
-// then a campaign may leave them unchecked. The options are those of [lockstep.Info]. An example is a spec about
+// OptionalUnless returns the spec with optional properties: a campaign may leave them unchecked. If the system has one
+// of the given options set, they are not optional. The options are those of [lockstep.Info]. An example is a spec about
 // watches, and a target whose clients watch only with the option watchers.
 func OptionalUnless(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
 

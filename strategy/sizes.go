@@ -5,8 +5,9 @@ import (
 	"math/big"
 )
 
-// SpaceSize is the size of one set of executions. It is a row of Table 1 of "Testing Consensus Implementations using
-// Communication Closure", which compares how large the spaces are that strategies draw from.
+// SpaceSize is the number of executions in one of the sets that strategies draw from, such as all lock-step executions
+// with a bound on isolations. The numbers show why tests in lock-step rounds need far fewer runs than all interleavings.
+// They are the rows of Table 1 of "Testing Consensus Implementations using Communication Closure".
 type SpaceSize struct {
 	// Set describes the executions.
 	Set string
