@@ -118,7 +118,7 @@ func (r *run) attend(n *bubble.Node, release Release, s Server) error {
 			r.agrees(v)
 			n.Emit(EventAgreed, v)
 		}
-		r.report(n, own)
+		r.report(n, s, own)
 		select {
 		case <-time.After(look):
 		case err := <-s.Failed():
