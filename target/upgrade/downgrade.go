@@ -24,7 +24,7 @@ type downgrade struct {
 // the earlier release. A member does not return to the newest release: that would need the end of the downgrade.
 func (r *run) back(n lockstep.Node, at int) []int {
 	last := len(r.cluster.releases) - 1
-	if at != last {
+	if at != last || r.leaving[n] { // a member that is removed keeps its files, and is not asked for their format
 		return nil
 	}
 	for i := range r.cluster.all() {

@@ -42,6 +42,7 @@ func TestNextDowngrades(t *testing.T) {
 		{runs: [4]int{1, 1, 1}, storage: [4]string{"3.5", "3.5", "3.5"}, down: 2},
 		{runs: [4]int{1, 1, 1, 1}, storage: [4]string{"3.5", "3.5", "3.5", "3.6"}, added: true},
 		{runs: [4]int{1, 1, 1, 1}, storage: [4]string{"3.5", "3.5", "3.6", "3.5"}, added: true, gone: 3, want: []int{0}},
+		{runs: [4]int{1, 1, 1}, storage: [4]string{"3.5", "3.5", "3.5"}, gone: 1},
 	} {
 		r := downgrading(c.runs, c.storage)
 		r.up[c.down], r.isAdded, r.leaving[c.gone] = nil, c.added, true
