@@ -48,7 +48,8 @@ func (r *run) migrated(n lockstep.Node) bool {
 }
 
 // due reports whether the operator requests the downgrade now, and whether it has done so before. The first request
-// needs healthy members that all run the newest release, know its version as the cluster's, and have files in its format.
+// needs healthy members. All must run the newest release, know its version as the cluster's, and have files in its
+// format.
 func (r *run) due(ids map[string]uint64) (due, asked bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

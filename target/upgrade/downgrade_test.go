@@ -21,8 +21,8 @@ func downgrading(runs [4]int, storage [4]string) *run {
 	return r
 }
 
-// After the request a node goes back to the version before when the others are healthy and the files of all members have
-// that version's format; it stays there.
+// After the request a node goes back to the version before when the others are healthy and the files of all members
+// have that version's format; it stays there.
 func TestNextDowngrades(t *testing.T) {
 	for _, c := range []struct {
 		runs    [4]int

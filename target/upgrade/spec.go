@@ -18,7 +18,7 @@ const (
 	EventAsked      = "downgrade-requested" // the operator requests the downgrade to a version for the first time
 	EventEnabled    = "downgrade-enabled"   // the downgrade to a version is known to be enabled
 	EventDowngraded = "downgraded"          // all members run the version before the newest one again
-	EventMember     = "member"              // a removal was requested (Leaving), or Added, Promoted or Removed acknowledged
+	EventMember     = "member"              // a removal was requested (Leaving), or a change was acknowledged
 	EventMembers    = "members"             // the members that a member lists; the value is a *Members
 	EventStore      = "store"               // what a member has; the value is a *Store
 )
@@ -52,8 +52,8 @@ func (m *Members) String() string { return fmt.Sprintf("%v, without a vote %v", 
 // Equal is the spec that all members, in all versions, hold the same content at a revision.
 var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{} })
 
-// Agreed is the spec that the cluster's version is the lowest one of its members some time after the last fault, and the
-// one to which it is downgraded as soon as that is enabled.
+// Agreed is the spec that the cluster's version is the lowest one of its members some time after the last fault. Once a
+// downgrade is enabled, it is the version to which the cluster is downgraded.
 var Agreed = spec.New("cluster-version-rises", func(lockstep.Info) *agreed { return &agreed{} })
 
 // Stay is the spec that promoted members vote, and removed members are gone, as soon as that was acknowledged.

@@ -43,8 +43,8 @@ func (r *run) given(n *bubble.Node, clients []Client, id int32) {
 	})
 }
 
-// refuse offers a request again that reached a node without a ready member. Otherwise an operator whose request is at the
-// node to be added could not learn that it was added.
+// refuse offers a request again that reached a node without a ready member. Otherwise an operator whose request is at
+// the node to be added could not learn that it was added.
 func (r *run) refuse(n *bubble.Node, id int32) {
 	t := r.accept(n, id)
 	n.Go(func() {
@@ -135,8 +135,8 @@ func value(text string) kv.Value {
 	return kv.Value{Number: int32(v)}
 }
 
-// step is a step of the operator. It changes the members, and requests the downgrade afterwards, never both at a time: a
-// downgrade needs a cluster of which all members run.
+// step is a step of the operator. It changes the members, and requests the downgrade afterwards, never both at a time:
+// a downgrade needs a cluster of which all members run.
 func (r *run) step(ctx context.Context, n *bubble.Node, c Client, before int) {
 	ids, learners, err := c.Members(ctx)
 	if err != nil {
