@@ -1,4 +1,5 @@
-// Command etcd-two-upgrades runs an etcd server in v3.5.35, then in v3.6.16 and then in v3.7.3, on one directory. Each one serves clients, agrees on its version as the cluster's, and is stopped in order. The last one does not start.
+// Command etcd-two-upgrades runs an etcd server in v3.5.35, then in v3.6.16 and then in v3.7.3, on one directory. Each
+// one serves clients, agrees on its version as the cluster's, and is stopped in order. The last one does not start.
 //
 //	go run .             all servers take snapshots as seldom as they do by default
 //	go run . -control    v3.6.16 takes a snapshot before it is stopped
@@ -73,6 +74,7 @@ func run(v, dir string, often bool) error {
 	}
 	for line := range strings.SplitSeq(errors.String(), "\n") {
 		if text, ok := strings.CutPrefix(line, "panic: "); ok {
+			text = strings.ReplaceAll(text, "\u00a0", " ") // of the library for protocol buffers, in some builds
 			return fmt.Errorf("%s", strings.TrimSuffix(text, " [recovered]"))
 		}
 	}
