@@ -48,6 +48,9 @@ type Client interface {
 	Add(ctx context.Context, peer string) error // as a member that does not vote
 	Promote(ctx context.Context, id uint64) error
 	Remove(ctx context.Context, id uint64) error
+	// Storage is the version of the format of the member's files; empty if the version does not report it.
+	Storage(ctx context.Context) (version string, err error)
+	Downgrade(ctx context.Context, to string) error // lets the cluster go back to a version such as 3.5.0
 	Close() error
 }
 

@@ -37,6 +37,8 @@ type Cluster struct {
 	Changes int `help:"steps of membership changes: a node joins as learner, is promoted, and replaces another one" range:"0..1000"`
 	// Rollbacks allows restarts with the version before, as long as another member still runs it.
 	Rollbacks bool `help:"restarts may go back to the version before while another member still runs it"`
+	// Downgrade lets the operator downgrade the cluster by one version, once all members run the newest one.
+	Downgrade bool `help:"the operator downgrades the cluster by one version, once all members run the newest one"`
 	// After is the time of the run before which no member is upgraded.
 	After time.Duration `help:"time of the run before which no member is upgraded" range:"0s.."`
 
@@ -92,8 +94,32 @@ func (c Cluster) check() error {
 		return fmt.Errorf("%s: reconfigure is %v, but the program has only version %s", c.name, c.Reconfigure,
 			c.releases[0].Version())
 	}
+	if err := c.checkDowngrade(); err != nil {
+		return err
+	}
 	return target.Check(c.name, target.Fill(c))
 }
+
+// checkDowngrade refuses a downgrade by anything but one minor version.
+func (c Cluster) checkDowngrade() error {
+	if !c.Downgrade {
+		return nil
+	}
+	if len(c.releases) == 1 {
+		return fmt.Errorf("%s: downgrade is true, but the program has only version %s", c.name, c.releases[0].Version())
+	}
+	from, to := c.newest().Version(), c.before().Version()
+	if x, y := numbers(from), numbers(to); x[0] != y[0] || x[1] != y[1]+1 {
+		return fmt.Errorf("%s: downgrade is true, but from %s to %s is not one minor version", c.name, from, to)
+	}
+	return nil
+}
+
+// newest is the newest release.
+func (c Cluster) newest() Release { return c.releases[len(c.releases)-1] }
+
+// before is the release before the newest one, to which the cluster is downgraded.
+func (c Cluster) before() Release { return c.releases[len(c.releases)-2] }
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
@@ -149,8 +175,8 @@ func (c Cluster) names() (list []string) {
 
 // warming is the warm-up of a process before its first run: every version initializes many things lazily.
 func (c Cluster) warming() []lockstep.Plan {
-	usual := target.Fill(Cluster{Power: 0.5, Snapshots: 20, Changes: 40, Rollbacks: true, name: c.name,
-		releases: c.releases})
+	usual := target.Fill(Cluster{Power: 0.5, Snapshots: 20, Changes: 40, Rollbacks: true, Downgrade: c.Downgrade,
+		name: c.name, releases: c.releases})
 	if len(c.releases) > 1 {
 		usual.Reconfigure = 1
 	}

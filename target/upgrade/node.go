@@ -18,6 +18,7 @@ func (r *run) start(n *bubble.Node) error {
 	r.forget(n.Self())
 	release := r.started(n)
 	n.Emit(EventRelease, release.Version())
+	n.OnRequest(func(id int32, _ string) { r.refuse(n, id) })
 	if n.Self() == r.spare() {
 		select {
 		case <-r.added:
@@ -31,7 +32,7 @@ func (r *run) start(n *bubble.Node) error {
 			return r.attend(n, release, s)
 		}
 		if n.Context().Err() != nil || r.leaves(n.Self()) { // a removed member does not start
-			return park(n)
+			return r.park(n)
 		}
 		if !errors.Is(err, errJoin) {
 			return fmt.Errorf("version %s does not start: %w", release.Version(), err)
@@ -42,7 +43,8 @@ func (r *run) start(n *bubble.Node) error {
 }
 
 // park leaves a node without a member until it crashes.
-func park(n *bubble.Node) error {
+func (r *run) park(n *bubble.Node) error {
+	n.OnRequest(func(id int32, _ string) { r.refuse(n, id) })
 	<-n.Context().Done()
 	return nil
 }
@@ -118,7 +120,7 @@ func (r *run) attend(n *bubble.Node, release Release, s Server) error {
 			r.agrees(v)
 			n.Emit(EventAgreed, v)
 		}
-		r.report(n, own)
+		r.report(n, s, own)
 		select {
 		case <-time.After(look):
 		case err := <-s.Failed():
@@ -134,7 +136,7 @@ func (r *run) attend(n *bubble.Node, release Release, s Server) error {
 // failed is called when a member has stopped on its own, which it does after its removal alone.
 func (r *run) failed(n *bubble.Node, release Release, err error) error {
 	if r.leaves(n.Self()) || n.Context().Err() != nil {
-		return park(n)
+		return r.park(n)
 	}
 	return errors.Join(fmt.Errorf("version %s stopped without a request for the removal of member %d",
 		release.Version(), n.Self()), err)

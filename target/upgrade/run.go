@@ -23,16 +23,19 @@ type run struct {
 	cluster Cluster
 	world   *bubble.World
 
-	mutex    sync.Mutex
-	kv       *kv.Clients
-	operator *operator.Operator
-	under    map[lockstep.Node][]task // in progress at a member
-	runs     [65]int                  // by node: the release with which it started last
-	agreed   int                      // the newest release on whose version the cluster is known to have agreed; -1: none
-	upgraded bool                     // all members run the newest release
-	leaving  [65]bool                 // the member's removal was requested
-	added    chan struct{}            // closed when the operator has added the spare node
-	isAdded  bool
+	mutex     sync.Mutex
+	kv        *kv.Clients
+	operator  *operator.Operator
+	under     map[lockstep.Node][]task // in progress at a member
+	runs      [65]int                  // by node: the release with which it started last
+	agreed    int                      // the newest release on whose version the cluster is known to have agreed; -1: none
+	upgraded  bool                     // all members run the newest release
+	up        [65]*bubble.Node         // by node: its last incarnation whose member was ready
+	storage   [65]string               // by node: the version of its files' format; empty: unknown, or not the cluster's
+	downgrade downgrade
+	leaving   [65]bool      // the member's removal was requested
+	added     chan struct{} // closed when the operator has added the spare node
+	isAdded   bool
 }
 
 // begin makes the state of a run.
@@ -41,7 +44,9 @@ func begin(c Cluster, w *bubble.World) *run {
 	r.kv = kv.NewClients(kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys}, c.all())
 	r.kv.Begin(w.Rand(1000), w)
 	var tasks []operator.Task
-	if c.Changes > 0 {
+	if c.Downgrade {
+		tasks = append(tasks, operator.Task{Name: "change members or downgrade", Times: c.Changes + downgradeSteps})
+	} else if c.Changes > 0 {
 		tasks = append(tasks, operator.Task{Name: "change members", Times: c.Changes})
 	}
 	r.operator = operator.New(c.all(), tasks, nil)
@@ -58,6 +63,9 @@ func (r *run) spare() lockstep.Node { return lockstep.Node(r.cluster.Nodes + 1) 
 func (r *run) next(n lockstep.Node, at int) (list []int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if r.downgrade.asked {
+		return r.back(n, at)
+	}
 	lowest, before := at, false
 	for i := range r.cluster.all() {
 		if other := lockstep.Node(i + 1); other != n && !r.leaving[other] && r.member(other) {
@@ -85,20 +93,33 @@ func (r *run) started(n *bubble.Node) Release {
 	return r.cluster.releases[n.Configuration()]
 }
 
-// ready is called when a member is ready. It reports once in a run that all members are ready with the newest release.
+// ready is called when a member is ready. It reports once in a run that all members have the newest release, and once
+// that all have the one before again.
 func (r *run) ready(n *bubble.Node) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	r.up[n.Self()] = n
+	last := len(r.cluster.releases) - 1
+	switch {
+	case last == 0:
+	case !r.upgraded && r.all(last):
+		r.upgraded = true
+		n.Emit(EventUpgraded, r.cluster.newest().Version())
+	case r.downgrade.asked && !r.downgrade.done && r.all(last-1):
+		r.downgrade.done = true
+		n.Emit(EventDowngraded, r.cluster.before().Version())
+	}
+}
+
+// all reports whether all members have started with a release.
+func (r *run) all(release int) bool {
 	for i := range r.cluster.all() {
 		other := lockstep.Node(i + 1)
-		if r.member(other) && !r.leaving[other] && r.runs[other] < len(r.cluster.releases)-1 {
-			return
+		if r.member(other) && !r.leaving[other] && r.runs[other] != release {
+			return false
 		}
 	}
-	if !r.upgraded && len(r.cluster.releases) > 1 {
-		r.upgraded = true
-		n.Emit(EventUpgraded, r.cluster.releases[n.Configuration()].Version())
-	}
+	return true
 }
 
 // agrees records the version on which a member says that the cluster has agreed.

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -11,12 +12,15 @@ import (
 
 // The types of events.
 const (
-	EventRelease  = "release"         // a node starts with a version; the value is the version
-	EventAgreed   = "cluster-version" // what a member says that the cluster has agreed on; the value is a version
-	EventUpgraded = "upgraded"        // all members run the newest version, for the first time in the run
-	EventMember   = "member"          // a removal was requested (Leaving), or Added, Promoted or Removed acknowledged
-	EventMembers  = "members"         // the members that a member lists; the value is a *Members
-	EventStore    = "store"           // what a member has; the value is a *Store
+	EventRelease    = "release"             // a node starts with a version; the value is the version
+	EventAgreed     = "cluster-version"     // what a member says that the cluster has agreed on; the value is a version
+	EventUpgraded   = "upgraded"            // all members run the newest version, for the first time in the run
+	EventAsked      = "downgrade-requested" // the operator requests the downgrade to a version for the first time
+	EventEnabled    = "downgrade-enabled"   // the downgrade to a version is known to be enabled
+	EventDowngraded = "downgraded"          // all members run the version before the newest one again
+	EventMember     = "member"              // a removal was requested (Leaving), or a change was acknowledged
+	EventMembers    = "members"             // the members that a member lists; the value is a *Members
+	EventStore      = "store"               // what a member has; the value is a *Store
 )
 
 // The changes of a membership.
@@ -48,7 +52,8 @@ func (m *Members) String() string { return fmt.Sprintf("%v, without a vote %v", 
 // Equal is the spec that all members, in all versions, hold the same content at a revision.
 var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{} })
 
-// Agreed is the spec that the cluster's version is the lowest one of its members some time after the last fault.
+// Agreed is the spec that the cluster's version is the lowest one of its members some time after the last fault. Once a
+// downgrade is enabled, it is the version to which the cluster is downgraded.
 var Agreed = spec.New("cluster-version-rises", func(lockstep.Info) *agreed { return &agreed{} })
 
 // Stay is the spec that promoted members vote, and removed members are gone, as soon as that was acknowledged.
@@ -108,6 +113,9 @@ type agreed struct {
 	leaving [65]bool
 	gone    [65]bool
 	began   trace.Time // of the settling stage; -1: not yet
+	target  string     // the version to which the operator wants to downgrade the cluster; empty: none
+	enabled bool       // the downgrade is known to be enabled
+	asked   trace.Time // the time of the last event of the downgrade
 	checked int
 }
 
@@ -127,6 +135,8 @@ func (a *agreed) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		a.release[e.Node], a.joined[e.Node] = e.Value.(string), run.Now()
 	case EventAgreed:
 		a.says[e.Node], a.since[e.Node] = e.Value.(string), run.Now()
+	case EventAsked, EventEnabled:
+		a.target, a.enabled, a.asked = e.Value.(string), e.Type == EventEnabled, run.Now()
 	case EventMember:
 		a.joined[e.Node] = run.Now()
 		a.leaving[e.Node] = e.Value == Leaving
@@ -144,9 +154,9 @@ func (a *agreed) End(run *lockstep.Run) *lockstep.Finding {
 }
 
 // compare compares what the members say with the lowest version of a member. A node that says nothing is none. After a
-// removal without an answer the members are unknown.
+// removal without an answer the members are unknown. A downgrade without an answer is enabled or not.
 func (a *agreed) compare() *lockstep.Finding {
-	lowest, after := "", a.began
+	lowest, after := "", max(a.began, a.asked)
 	for n, v := range a.release {
 		if a.leaving[n] { // a member or none
 			return nil
@@ -158,31 +168,45 @@ func (a *agreed) compare() *lockstep.Finding {
 			lowest = v
 		}
 	}
+	want := lowest
+	if a.enabled {
+		want = a.target
+	}
 	for n, v := range a.says {
 		if v == "" || a.gone[n] || a.since[n] < after+trace.Time(calm) {
 			continue
 		}
-		if a.checked++; line(v) != line(lowest) {
+		if a.checked++; line(v) != line(want) && (a.target == "" || line(v) != line(a.target)) {
 			return &lockstep.Finding{Nodes: trace.NodesOf(lockstep.Node(n)), Text: fmt.Sprintf(
 				"%v after the last restart or change member %d says that the cluster's version is %s; "+
-					"the lowest version of a member is %s",
-				time.Duration(a.since[n]-after).Round(time.Second), n, v, lowest)}
+					"the lowest version of a member is %s%s",
+				time.Duration(a.since[n]-after).Round(time.Second), n, v, lowest, a.downgrade())}
 		}
 	}
 	return nil
 }
 
+// downgrade is what a finding says about the downgrade.
+func (a *agreed) downgrade() string {
+	switch {
+	case a.target == "":
+		return ""
+	case a.enabled:
+		return ", and the downgrade to " + a.target + " is enabled"
+	}
+	return ", and the downgrade to " + a.target + " was requested"
+}
+
 // older compares versions by their numbers.
 func older(a, b string) bool {
-	var x, y [3]int
-	_, _ = fmt.Sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2])
-	_, _ = fmt.Sscanf(b, "%d.%d.%d", &y[0], &y[1], &y[2])
-	for i := range x {
-		if x[i] != y[i] {
-			return x[i] < y[i]
-		}
-	}
-	return false
+	x, y := numbers(a), numbers(b)
+	return slices.Compare(x[:], y[:]) < 0
+}
+
+// numbers are the numbers of a version.
+func numbers(version string) (list [3]int) {
+	_, _ = fmt.Sscanf(version, "%d.%d.%d", &list[0], &list[1], &list[2])
+	return list
 }
 
 // stay knows what was acknowledged about members, and when.

@@ -21,22 +21,15 @@ const (
 
 // task is an operation of a client, or a task of the operator.
 type task struct {
-	op     *kv.Op
-	change int
+	op   *kv.Op
+	task int // of the operator
+	step int // its steps before this one
 }
 
 // given is called when a request reaches a ready member. Clients are of the versions in turn, the operator is of the
 // member's version.
 func (r *run) given(n *bubble.Node, clients []Client, id int32) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	t := task{}
-	if r.operator.Has(id) {
-		t.change, _ = r.operator.Given(id)
-	} else {
-		t.op, _ = r.kv.Given(id)
-	}
-	r.under[n.Self()] = append(r.under[n.Self()], t)
+	t := r.accept(n, id)
 	n.Go(func() {
 		ctx, cancel := context.WithTimeout(n.Context(), timeout)
 		defer cancel()
@@ -44,18 +37,47 @@ func (r *run) given(n *bubble.Node, clients []Client, id int32) {
 			r.operate(ctx, n, clients[t.op.Client%len(clients)], t)
 			return
 		}
-		r.change(ctx, n, clients[n.Configuration()])
+		r.step(ctx, n, clients[n.Configuration()], t.step)
 		time.Sleep(operatorPause)
-		r.finish(n, t, func() { r.operator.Next(t.change) })
+		r.finish(n, t, func() { r.giveUp(t) })
 	})
 }
 
-// giveUp continues after a task with an unknown outcome.
+// refuse offers a request again that reached a node without a ready member. Otherwise an operator whose request is at
+// the node to be added could not learn that it was added.
+func (r *run) refuse(n *bubble.Node, id int32) {
+	t := r.accept(n, id)
+	n.Go(func() {
+		time.Sleep(pause)
+		r.finish(n, t, func() {
+			if t.op != nil {
+				r.kv.Offer(t.op)
+			} else {
+				r.operator.Retry(t.task)
+			}
+		})
+	})
+}
+
+// accept records that a request is in progress at a node.
+func (r *run) accept(n *bubble.Node, id int32) (t task) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.operator.Has(id) {
+		t.task, t.step = r.operator.Given(id)
+	} else {
+		t.op, _ = r.kv.Given(id)
+	}
+	r.under[n.Self()] = append(r.under[n.Self()], t)
+	return t
+}
+
+// giveUp continues after a task with an unknown outcome, or after a step of the operator.
 func (r *run) giveUp(t task) {
 	if t.op != nil {
 		r.kv.GiveUp(t.op.Client, t.op.Seq)
-	} else {
-		r.operator.Next(t.change)
+	} else if !r.downgrade.enabled { // afterwards the operator has nothing to do
+		r.operator.Next(t.task)
 	}
 }
 
@@ -113,18 +135,33 @@ func value(text string) kv.Value {
 	return kv.Value{Number: int32(v)}
 }
 
-// change takes the next step of the membership changes: the spare node joins, is promoted, and replaces the last
-// initial member.
-func (r *run) change(ctx context.Context, n *bubble.Node, c Client) {
+// step is a step of the operator. It changes the members, and requests the downgrade afterwards, never both at a time:
+// a downgrade needs a cluster of which all members run.
+func (r *run) step(ctx context.Context, n *bubble.Node, c Client, before int) {
 	ids, learners, err := c.Members(ctx)
 	if err != nil {
 		return
 	}
-	spare, last := address(r.spare(), peerPort), address(lockstep.Node(r.cluster.Nodes), peerPort)
-	id, in := ids[spare]
-	if in {
+	if _, in := ids[address(r.spare(), peerPort)]; in {
 		r.add() // its addition may have had no answer
 	}
+	due, asked := r.due(ids)
+	if !asked && before < r.cluster.Changes && r.change(ctx, n, c, ids, learners) {
+		return
+	}
+	if due {
+		r.enable(ctx, n, c)
+	}
+}
+
+// change takes the next step of the membership changes: the spare node joins, is promoted, and replaces the last
+// initial member. It reports whether there is a step left.
+func (r *run) change(
+	ctx context.Context, n *bubble.Node, c Client, ids map[string]uint64, learners map[string]bool,
+) bool {
+	spare, last := address(r.spare(), peerPort), address(lockstep.Node(r.cluster.Nodes), peerPort)
+	id, in := ids[spare]
+	var err error
 	what, node := "", r.spare()
 	switch {
 	case !in:
@@ -139,7 +176,7 @@ func (r *run) change(ctx context.Context, n *bubble.Node, c Client) {
 		r.world.Event(lockstep.Event{Node: node, Type: EventMember, Value: Leaving})
 		what, err = Removed, c.Remove(ctx, ids[last])
 	default:
-		return
+		return false
 	}
 	n.Log(trace.LogOperator, "", func() string {
 		if err != nil {
@@ -150,15 +187,21 @@ func (r *run) change(ctx context.Context, n *bubble.Node, c Client) {
 	if err == nil {
 		r.world.Event(lockstep.Event{Node: node, Type: EventMember, Value: what})
 	}
+	return true
 }
 
 // report reports a member's store, and the members that it lists.
-func (r *run) report(n *bubble.Node, c Client) {
+func (r *run) report(n *bubble.Node, s Server, c Client) {
 	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
 	hash, revision, compacted, err := c.Hash(ctx, address(n.Self(), clientPort))
 	if err == nil {
 		n.Emit(EventStore, &Store{revision, compacted, hash})
+	}
+	if r.cluster.Downgrade && !r.leaves(n.Self()) { // etcd panics when it is asked after its removal
+		if version, err := c.Storage(ctx); err == nil {
+			r.stores(n, version, s.ClusterVersion())
+		}
 	}
 	if r.cluster.Changes == 0 {
 		return

@@ -215,6 +215,19 @@ func (c *Client) Remove(ctx context.Context, id uint64) error {
 	return err
 }
 
+// Storage is the version of the format of the files that the member has, such as 3.6.0; empty if the version does not
+// report it.
+func (c *Client) Storage(ctx context.Context) (version string, err error) {
+	r, err := etcdserverpb.NewMaintenanceClient(c.etcd.ActiveConnection()).Status(ctx, &etcdserverpb.StatusRequest{})
+	if err != nil {
+		return "", err
+	}
+	if s, ok := any(r).(interface{ GetStorageVersion() string }); ok { // since 3.6
+		version = s.GetStorageVersion()
+	}
+	return version, nil
+}
+
 // Downgrade lets the cluster go back to a version such as 3.5.0. The releases' clients differ in the method, so the
 // request is made without it.
 func (c *Client) Downgrade(ctx context.Context, to string) error {
