@@ -134,8 +134,8 @@ type SchedulerStats struct {
 }
 
 // RunStats are what a strategy measures in the runs of a campaign, if its guarantee depends on more than the plan says.
-// PCTCP's probability, for example, depends on the number of choices of a run, which only the runs show. A strategy fills
-// in the fields that its [Terms].Measured reads, and leaves the others zero.
+// PCTCP's probability, for example, depends on the number of choices of a run, which only the runs show. A strategy
+// fills in the fields that its [Terms].Measured reads, and leaves the others zero.
 type RunStats struct {
 	// Choices is the number of messages, requests and timers of a whole run that could have been the next step at some
 	// time, whether or not they were. It is the maximum over the runs. With Races, PCTCP counts only those that race.

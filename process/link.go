@@ -12,8 +12,9 @@ import (
 
 // Handshake relays the beginning of a connection between the dialer and the server, and may rewrite it. Servers need
 // one if their first bytes are no packets, such as an authentication, or name an address that the link must replace by
-// that of a proxy. The link calls it once for each connection. When it returns nil, the link forwards all further data unchanged, and gives it to the
-// decoders if there are any; they do not see the handshake. An error ends the connection.
+// that of a proxy. The link calls it once for each connection. When it returns nil, the link forwards all further data
+// unchanged, and gives it to the decoders if there are any; they do not see the handshake. An error ends the
+// connection.
 type Handshake func(dialer, server io.ReadWriter) error
 
 // Link is a proxy between a node that dials and a server. By default, everything that it carries stays in order, and it

@@ -11,8 +11,8 @@ import (
 
 // Class says how much power over messages a filter needs, from keeping their order to forging them. [Distances] prints
 // it, so that a reader sees what a network must do for a scenario to happen without the tester. The grades are those of
-// section 5.4 of the Netrix paper. The class of a filter is that of its strongest action. Actions on nodes and links alone, such as
-// [Crash] and [Cut], are Neutral.
+// section 5.4 of the Netrix paper. The class of a filter is that of its strongest action. Actions on nodes and links
+// alone, such as [Crash] and [Cut], are Neutral.
 type Class uint8
 
 // The classes, from the weakest to the strongest.

@@ -6,8 +6,8 @@ import (
 )
 
 // SpaceSize is the number of executions in one of the sets that strategies draw from, such as all lock-step executions
-// with a bound on isolations. The numbers show why tests in lock-step rounds need far fewer runs than all interleavings.
-// They are the rows of Table 1 of "Testing Consensus Implementations using Communication Closure".
+// with a bound on isolations. The numbers show why tests in lock-step rounds need far fewer runs than all
+// interleavings. They are the rows of Table 1 of "Testing Consensus Implementations using Communication Closure".
 type SpaceSize struct {
 	// Set describes the executions.
 	Set string
