@@ -8,4 +8,6 @@ import (
 	"github.com/lockstep-go/lockstep/target/hashicorpraft"
 )
 
-func main() { cli.App{Targets: hashicorpraft.Targets, Conform: command.Conform, Suite: command.Suite}.Main() }
+func main() {
+	cli.App{Targets: hashicorpraft.Targets, Conform: command.Conform, Suite: command.Suite}.Main()
+}
