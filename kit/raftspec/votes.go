@@ -26,19 +26,21 @@ type Vote struct {
 func (Votes) Properties() []string { return []string{"one-vote"} }
 
 // New makes a monitor.
-func (v Votes) New(lockstep.Info) lockstep.Monitor {
-	return &votes{Votes: v, given: map[Vote]lockstep.Node{}}
+func (v Votes) New(i lockstep.Info) lockstep.Monitor {
+	return &votes{Votes: v, given: make([][]Vote, i.Nodes+1)}
 }
 
 type votes struct {
 	Votes
-	given   map[Vote]lockstep.Node // the candidate, by voter and term
+	given   [][]Vote // by voter
 	checked [1]int
 }
 
 // Reset begins a new run.
 func (m *votes) Reset() {
-	clear(m.given)
+	for i := range m.given {
+		m.given[i] = m.given[i][:0]
+	}
 	m.checked[0] = 0
 }
 
@@ -51,17 +53,27 @@ func (m *votes) Step(run *lockstep.Run) *lockstep.Finding {
 			continue
 		}
 		m.checked[0]++
-		key := Vote{Voter: v.Voter, Term: v.Term}
-		if other := m.given[key]; other != 0 && other != v.Candidate {
+		if other := m.give(v); other != v.Candidate {
 			return &lockstep.Finding{
 				Property: "one-vote", Nodes: trace.NodesOf(v.Voter, v.Candidate, other),
 				Text: fmt.Sprintf("in term %d node %d votes for node %d, and voted for node %d before",
 					v.Term, v.Voter, v.Candidate, other),
 			}
 		}
-		m.given[key] = v.Candidate
 	}
 	return nil
+}
+
+// give returns the candidate of the voter's first vote in the term. Terms grow, so the latest votes come first.
+func (m *votes) give(v Vote) lockstep.Node {
+	list := m.given[v.Voter]
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Term == v.Term {
+			return list[i].Candidate
+		}
+	}
+	m.given[v.Voter] = append(list, v)
+	return v.Candidate
 }
 
 // EventsOnly reports that steps without events are checked, too.

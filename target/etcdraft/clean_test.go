@@ -121,7 +121,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestTargets creates both targets as the command line does and checks liveness in every run of the default. It also
+// TestTargets creates both targets as the command line does and checks liveness and votes in every run. It also
 // recreates a target from the options in its traces.
 func TestTargets(t *testing.T) {
 	for _, c := range slices.Concat(etcdraft.Targets, v35.Targets) {
@@ -145,8 +145,13 @@ func TestTargets(t *testing.T) {
 			if err != nil || r.Verdict() != trace.Pass || r.Target != c.Name {
 				t.Fatalf("%s %v: %v %v", c.Name, options, r.First(), err)
 			}
-			if live := r.Checked[len(r.Checked)-2]; live.Name != "liveness" || live.N != r.Runs {
-				t.Errorf("%s %v: liveness was checked in %d of %d runs", c.Name, options, live.N, r.Runs)
+			for _, p := range r.Checked {
+				if slices.Contains([]string{"liveness", "one-vote", "voters-commit"}, p.Name) && p.Runs != r.Runs {
+					t.Errorf("%s %v: %s was checked in %d of %d runs", c.Name, options, p.Name, p.Runs, r.Runs)
+				}
+			}
+			if len(r.Unchecked()) != 0 {
+				t.Errorf("%s %v: never checked: %q", c.Name, options, r.Unchecked())
 			}
 			info, _ := sys.Describe()
 			if _, err := c.Rebuild(info.Options); err != nil {

@@ -6,7 +6,8 @@
 // adapter, and has its own Cluster.
 //
 // The specs are those of any Raft ([raftspec]) and of its clients ([kv]): [Safety], [Linearizability], and
-// [Everything], which adds durability, agreement of the logs and liveness.
+// [Everything], which adds durability, agreement of the logs, liveness, and [Causes]: the rules of votes and
+// configurations.
 //
 // # What is replaced
 //

@@ -17,6 +17,7 @@ func TestUnchecked(t *testing.T) {
 		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching",
 			"leader-completeness", "state-machine-safety"
 		durable, agree, linear, live = "durability", "log-agreement", "linearizability", "liveness"
+		campaign, commit, vote       = "voters-campaign", "voters-commit", "one-vote"
 	)
 	for _, c := range []struct {
 		name    string
@@ -31,9 +32,10 @@ func TestUnchecked(t *testing.T) {
 		{"no requests", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Timer: 1}, 0,
 			[]string{durable, agree, live, linear}},
 		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Timer: 1, Request: 1}, 0,
-			[]string{matching, complete, agree, live}},
+			[]string{matching, complete, agree, live, vote}},
 		{"no answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
-			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, linear}},
+			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, campaign, commit,
+				linear, vote}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := lockstep.Explore(

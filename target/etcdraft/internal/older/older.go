@@ -57,6 +57,12 @@ func (w *network) Content(body trace.ID) raftlib.Content {
 	return c
 }
 
+// Vote is the term of a message, and whether it rejects something.
+func (w *network) Vote(body trace.ID) (term uint64, rejects bool) {
+	m := w.bodies.Get(body)
+	return m.Term, m.Reject
+}
+
 // NewNode makes a node that is not started.
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}

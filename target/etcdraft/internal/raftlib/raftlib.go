@@ -190,6 +190,8 @@ type Network interface {
 	NewNode(id lockstep.Node, source func() Snapshot) Node
 	// Content is the content of a message.
 	Content(body trace.ID) Content
+	// Vote is the term of a message, and whether it rejects something. It costs less than Content.
+	Vote(body trace.ID) (term uint64, rejects bool)
 	// Body is the library's message.
 	Body(body trace.ID) any
 }

@@ -69,6 +69,12 @@ func (w *network) Content(body trace.ID) raftlib.Content {
 	return c
 }
 
+// Vote is the term of a message, and whether it rejects something.
+func (w *network) Vote(body trace.ID) (term uint64, rejects bool) {
+	m := w.bodies.Get(body)
+	return m.GetTerm(), m.GetReject()
+}
+
 // confState converts a configuration to the library's type. The library does not change it: nodes that start from the
 // same configuration share one.
 func (w *network) confState(c raftspec.Conf) *pb.ConfState {
