@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/spec"
@@ -302,6 +303,7 @@ func TestStopBlocks(t *testing.T) {
 // The watchdog notices in real time a node that spins, or waits for a lock whose holder sleeps. The run is
 // inconclusive, its reason names the place, and the campaign continues.
 func TestHung(t *testing.T) {
+	tier.NotShort(t)
 	for name, test := range map[string]struct {
 		hang func(stop context.Context)
 		want []string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -16,6 +17,7 @@ import (
 // Every group of findings has a page. The first finding of each is shrunk and compared with a passing run, beside the
 // run as it was found; with --no-shrink it is drawn as it was found.
 func TestGroupsAreKept(t *testing.T) {
+	tier.NotShort(t)
 	app := App{Targets: []target.Target{target.Of("smr-bug", "one with a bug", smr.Cluster{Nodes: 3, Bug: true},
 		smr.Prefix)}}
 	for _, shrinks := range []bool{true, false} {

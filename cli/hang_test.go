@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -40,6 +41,7 @@ func (l *loopingDeployment) Do(ctx context.Context, s *lockstep.Step, out *locks
 
 // A node that never returns from a step is a finding, with its stack and its trace.
 func TestHang(t *testing.T) {
+	tier.NotShort(t)
 	t.Chdir(t.TempDir())
 	app := App{
 		Targets: []target.Target{target.Of("looping", "one that hangs", looping{smr.Cluster{Nodes: 3}}, smr.Prefix)},

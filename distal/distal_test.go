@@ -201,6 +201,7 @@ func FuzzVerbs(f *testing.F) {
 // wants each to be reproduced message by message. That asynchronous runs are found in the sequential form is tested in
 // package async.
 func TestBothWays(t *testing.T) {
+	tier.NotShort(t)
 	followed := 0
 	for _, e := range corpus.Examples(t) {
 		src := e.Source + "\nproperty Silent: forall p in all: p.output == none\n"

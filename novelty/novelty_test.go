@@ -69,6 +69,7 @@ func text(t *testing.T, n novelty.Set) string {
 // The number of runs that reached something that no other did is that of looking at every run, however the runs are
 // divided into batches and in whatever order these are merged, also after a way through JSON and a change of features.
 func TestCounts(t *testing.T) {
+	tier.NotShort(t)
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 300 {
 		runs := drawRuns(rng, 1+rng.IntN(12))

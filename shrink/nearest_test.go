@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/spec"
@@ -53,6 +54,7 @@ func ExampleNearest() {
 
 // The passing run lacks one element of the failing run, has no finding, and each reported difference is in the runs.
 func TestNearest(t *testing.T) {
+	tier.NotShort(t)
 	early, err := raft.Targets[1].Build(nil)
 	if err != nil {
 		t.Fatal(err)

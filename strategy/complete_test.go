@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/raft"
@@ -18,6 +19,7 @@ import (
 // After a complete enumeration nothing else is random. With any seed, a campaign executes the same runs and has the
 // same findings, unless the system itself draws and declares that.
 func TestCompleteWhateverTheSeed(t *testing.T) {
+	tier.NotShort(t)
 	for _, system := range []lockstep.System{
 		smr.Cluster{Nodes: 3, Bug: true, Requests: 6},
 		pbft.Cluster{},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // drive is the oracle of damage: the blocks of each file in the page cache and all contents that the drive had of them.
@@ -145,6 +146,7 @@ func all(f func(choose disk.Choose)) {
 
 // After random writes and syncs, damage leaves exactly the states that the drive's history allows.
 func TestDamage(t *testing.T) {
+	tier.NotShort(t)
 	states := 0
 	for seed := range uint64(25) {
 		for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {

@@ -86,6 +86,7 @@ func TestManyErrors(t *testing.T) {
 
 // TestWide formats a long program of many small things, each with a comment: the work is proportional to its length.
 func TestWide(t *testing.T) {
+	tier.NotShort(t)
 	src := "protocol P(n = 3)\n\ninit {\n" + strings.Repeat("\tx := 1 // one\n", 50_000) + "}\n"
 	if syntax.Format(parse(t, src)) != src {
 		t.Error("the program changed")

@@ -285,6 +285,7 @@ func TestReflow(t *testing.T) {
 
 // TestCommentsAnywhere puts a comment and a new line between any two words.
 func TestCommentsAnywhere(t *testing.T) {
+	tier.NotShort(t)
 	for _, p := range sources(t) {
 		words := strings.SplitAfter(p.Source, " ")
 		for _, every := range []int{1, 2, 5, 17} {

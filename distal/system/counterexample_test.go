@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/system"
 	examples "github.com/lockstep-go/lockstep/examples/distal"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
@@ -35,6 +36,7 @@ func counterexample(ctx context.Context, name string) (system.Program, *trace.Tr
 // and drawn, with as many rounds as the violation took; what happens in the last round, and
 // the state it leads to, are drawn there.
 func TestCounterexamples(t *testing.T) {
+	tier.NotShort(t)
 	for _, name := range examples.Names() {
 		if !strings.HasSuffix(name, "_buggy") {
 			continue

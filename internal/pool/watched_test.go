@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/pool"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 func TestWatched(t *testing.T) {
@@ -27,6 +28,7 @@ func TestWatched(t *testing.T) {
 
 // When the context ends, the caller no longer waits for work that does not end.
 func TestWatchedInterrupted(t *testing.T) {
+	tier.NotShort(t)
 	release, ended := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, done := pool.Watched(ctx, func() int { cancel(); <-release; close(ended); return 1 }, nil, nil); done {

@@ -9,11 +9,13 @@ import (
 
 	"github.com/lockstep-go/lockstep/internal/command"
 	"github.com/lockstep-go/lockstep/internal/reference"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // Every command line of lockstep on the pages is one that the program accepts. Tests of the modules fleet and
 // internal/paper check the commands of these programs.
 func TestCommandLinesOfPages(t *testing.T) {
+	tier.NotShort(t)
 	c := reference.Checker{App: command.App(&command.FleetCommands{}), Docs: "../../docs"}
 	number, err := c.CheckPages("../..", "")
 	if err != nil {

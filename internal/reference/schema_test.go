@@ -18,6 +18,7 @@ import (
 	distal "github.com/lockstep-go/lockstep/distal/command"
 	"github.com/lockstep-go/lockstep/internal/command"
 	"github.com/lockstep-go/lockstep/internal/reference"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // asCommand is the environment variable with which the test program is the command.
@@ -74,6 +75,7 @@ func TestReferenceOfOutput(t *testing.T) {
 
 // What the commands print is valid by the schema in the documentation, and has no key that the schema lacks.
 func TestOutputIsValid(t *testing.T) {
+	tier.NotShort(t)
 	text, err := os.ReadFile(docs + "lockstep.schema.json")
 	if err != nil {
 		t.Fatal(err)

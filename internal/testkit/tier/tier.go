@@ -26,11 +26,11 @@ func OnlyFull(t testing.TB, why string) {
 	}
 }
 
-// NotShort skips a test that takes more than a second under -short.
+// NotShort skips a test under -short, in which all tests of the root module together take some twenty seconds.
 func NotShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it takes more than a second")
+		t.Skip("it takes too long for -short")
 	}
 }
 
