@@ -138,7 +138,7 @@ systems: build reports ## days of campaigns on servers in processes: the tables 
 	cd target/etcd && $(LONG) -run 'StaleMeasured|Linearizable' -long
 	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -replay . -times 5 -alone 10
 	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.4 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
-	BUGS=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
+	BUGS=20221 sh scripts/etcdserver/known.sh 100 v3.5.21 v3.5.22
 	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -count=1 -timeout 0 -v -run KnownBugs . -known 100; done
 
 papers: export LOCKSTEP_PAPERS = $(CURDIR)/bin/lockstep
