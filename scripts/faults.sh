@@ -34,15 +34,20 @@ for group in result.get("groups") or []:
 faults = "not counted" if event == "-" else str(count.get(event, 0))
 if name != "none" and result["digest"] == json.load(open(path.rpartition("/")[0] + "/none.json"))["digest"]:
     faults = "none, the same runs"
-print("| `%s` | %d | %s | %.1f | %d | %s |" % (
-    name, runs, faults, count.get("return", 0) / max(runs, 1),
-    count.get("exited", 0), ", ".join("%s %d" % f for f in sorted(found.items())) or result["findings"]))
+answered = "%.1f" % (count["return"] / runs) if "return" in count else "-"
+print("| `%s` | %d | %s | %s | %d | %s |" % (
+    name, runs, faults, answered, count.get("exited", 0),
+    ", ".join("%s %d" % f for f in sorted(found.items())) or result["findings"]))
 END
 }
 
 echo '| option | runs | faults | operations answered a run | members that stopped themselves | findings |'
 echo '|---|--:|--:|--:|--:|---|'
 campaign none "$@"
+if ! [ -s "$out/none.json" ]; then
+	cat "$out/none.err" >&2
+	exit 1
+fi
 row none -
 strategy=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["strategy"])' <"$out/none.json") || exit
 while read -r option event step; do
