@@ -1,7 +1,7 @@
 package lockstep
 
 import (
-	"slices"
+	"sync"
 
 	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/novelty"
@@ -23,16 +23,23 @@ const firstMet = 256
 
 // pairs is the observer that counts which pairs of consecutive steps and events at a node the runs of a campaign
 // reached. A step counts by its kind or the type of its message, an event by its type.
-type pairs struct{ sum novelty.Set }
-
-func (*pairs) New(info Info) Watcher {
-	return &pairWatcher{before: make([]mix.Hash, info.Nodes+1), every: info.Serial, met: make([]uint64, firstMet)}
+type pairs struct {
+	sum   novelty.Set
+	lists sync.Pool // of *[]uint64, for the pairs of a run: fast systems would pay for a new list
 }
 
-func (p *pairs) Collect(run int, noted any) { p.sum.Add(run, noted.([]uint64)) }
+func (p *pairs) New(info Info) Watcher {
+	return &pairWatcher{lists: &p.lists, before: make([]mix.Hash, info.Nodes+1), every: info.Serial, met: make([]uint64, firstMet)}
+}
+
+func (p *pairs) Collect(run int, noted any) {
+	p.sum.Add(run, *noted.(*[]uint64))
+	p.lists.Put(noted)
+}
 
 // pairWatcher collects the pairs of a run.
 type pairWatcher struct {
+	lists  *sync.Pool
 	before []mix.Hash // by node: the last step or event
 	every  bool       // run is observed
 	known  places     // of the types
@@ -109,7 +116,14 @@ func (w *pairWatcher) grow() {
 }
 
 // Noted returns the pairs of the run.
-func (w *pairWatcher) Noted() any { return slices.Clone(w.list) }
+func (w *pairWatcher) Noted() any {
+	list, _ := w.lists.Get().(*[]uint64)
+	if list == nil {
+		list = new([]uint64)
+	}
+	*list = append((*list)[:0], w.list...)
+	return list
+}
 
 // NextRun estimates the probability that the next run of the campaign reaches something new. It returns false if there
 // is nothing to estimate: the campaign made every run that its strategy has, or ended with its first finding.

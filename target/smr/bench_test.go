@@ -34,7 +34,7 @@ func BenchmarkEngine(b *testing.B) {
 }
 
 func compareWithBare(b *testing.B, s lockstep.Strategy, run func(*bare)) {
-	const share = 5000 // runs per turn
+	const share = 50000 // runs per turn
 	plan := lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: s, Spec: Prefix, Workers: 1}
 	hand := newBare(3)
 	var engineTime, handTime time.Duration
