@@ -77,6 +77,16 @@ func TestDigestCoversWhatHappened(t *testing.T) {
 	if digest(t, emits("elected"), steps...) == digest(t, emits("deposed"), steps...) {
 		t.Error("events of two types, equally long, have the same digest")
 	}
+	eventAt := func(n lockstep.Node) lockstep.System {
+		return toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment,
+			s *lockstep.Step, out *lockstep.Outbox) error {
+			out.Event(lockstep.Event{Node: n, Type: "elected"})
+			return d.Do(ctx, s, out)
+		}}
+	}
+	if digest(t, eventAt(1), toy.Timer1) == digest(t, eventAt(2), toy.Timer1) {
+		t.Error("events at two nodes have the same digest")
+	}
 	waits := toy.Wrapped{
 		System: toy.Cluster(nil),
 		Info:   func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) },
