@@ -125,7 +125,7 @@ func replayed(t *testing.T, program, plain string) {
 		code            int
 		says            string
 	}{
-		{program, "vote-twice", 1, "election-safety"},
+		{program, "vote-twice", 1, "one-vote"},
 		{program, "vote-lost", 2, `about the mutant "vote-twice", and the active mutant of this program is "vote-lost"`},
 		{plain, "vote-twice", 2,
 			"in the build go.etcd.io/raft/v3@v3.7.0~mutants, this program has go.etcd.io/raft/v3@v3.7.0"},

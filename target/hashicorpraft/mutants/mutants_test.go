@@ -32,7 +32,7 @@ func TestSet(t *testing.T) {
 func TestMutants(t *testing.T) {
 	program := mutantstest.Build(t, mutants.Set.Program())
 	// The order of goroutines decides which consequence of a bug shows first.
-	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
+	elections := []string{"one-vote", "election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
 	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil,
 		"refusal-counts": elections} {
 		runs := 150
