@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
+	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -63,5 +64,47 @@ func TestSettlingGivesRequestsInTurn(t *testing.T) {
 	}
 	if len(nodes) != 2 {
 		t.Errorf("two requests were given to the nodes %v: %q", nodes, toy.Events(tr))
+	}
+}
+
+// In the place of a message that is missing, a replay takes the newest of its type on its link.
+func TestPlayerTakesTheNewest(t *testing.T) {
+	plan := lockstep.Plan{System: toy.Cluster(nil), Spec: toy.AtEnd,
+		Strategy: toy.Steps{toy.Timer1, toy.Timer1, toy.Timer1, toy.Deliver(8)}} // the third message from 1 to 2
+	of := toy.One(t, plan)
+	runner, err := lockstep.NewRunnerFor(plan, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runner.Close()
+	tr, err := runner.Record(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(of)[1:], nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := toy.Events(tr); !slices.Equal(got, []string{"2 got 2"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A run does not see the times of timers of the run before.
+func TestTimesBelongToTheirRun(t *testing.T) {
+	starts := 0
+	result := enginetest.Explore(t, lockstep.Plan{
+		System:   toy.Cluster(func(c *sim.Context[int], _ int) { c.SetTimeout(50) }),
+		Strategy: toy.Steps{toy.Timer1, toy.Deliver(2)}, // node 2 sets a timer
+		Runs:     2,
+		Workers:  1,
+		Spec: toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+			if r.Steps() > 0 {
+				return nil
+			}
+			if starts++; r.TimerAt(2) != 0 {
+				t.Errorf("a run begins with the time %d", r.TimerAt(2))
+			}
+			return nil
+		}},
+	})
+	if result.Runs != 2 || starts != 2 {
+		t.Errorf("%d runs, %d starts", result.Runs, starts)
 	}
 }

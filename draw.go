@@ -163,14 +163,15 @@ func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Source) uint64 {
 	}
 	var v uint64
 	mine := func(x trace.Draw) bool { return x.By == c.By && x.Goroutine == c.Goroutine }
-	if at := slices.IndexFunc(d.left, mine); at >= 0 {
+	switch at := slices.IndexFunc(d.left, mine); {
+	case at >= 0:
 		v = d.left[at].N
 		d.left = slices.Delete(d.left, at, at+1)
-	} else if d.again && c.Goroutine != 0 {
+	case d.again && c.Goroutine != 0:
 		v = 0
-	} else if d.again {
+	case d.again:
 		v = fresh(d.unknown(c.By))
-	} else {
+	default:
 		v = fresh(c.own)
 	}
 	d.taken = append(d.taken, trace.Draw{By: c.By, N: v, Goroutine: c.Goroutine})

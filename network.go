@@ -163,7 +163,7 @@ func (r *Run) announce(from, to Node, kind *place, tag trace.Tag) {
 // goes sets the fate of a message that a cut or a FIFO link may keep back. It reports whether the message is in
 // flight.
 func (r *Run) goes(m *trace.Message) bool {
-	if r.cut[m.From].Has(m.To) && m.From != m.To {
+	if r.cut[m.From].Has(m.To) {
 		m.Fate = trace.Lost
 		r.lose(m.From, m.To)
 	} else if r.links != nil {

@@ -47,7 +47,7 @@ func command(ctx context.Context, args []string) (*Toolchain, []string, error) {
 		return nil, nil, err
 	}
 	rest, values := without([]string{"tags", "preempt"}, args[1:])
-	tags := append(values["tags"], Tag)
+	tags := slices.Concat(values["tags"], []string{Tag})
 	if len(values["preempt"]) == 0 {
 		index, err := tool.Generate()
 		return tool, append([]string{args[0], "-overlay", index, "-tags", strings.Join(tags, ",")}, rest...), err

@@ -31,7 +31,7 @@ var list = []mutants.Mutant{
 		"the digest does not contain how long the run waits"),
 	skip("digest-without-event", "outbox.go", "Outbox.Event", "r.mix(uint64(e.Node))",
 		"the digest does not contain the node of an event"),
-	expr("cut-from-itself", "network.go", "Run.goes", "m.From != m.To", "true",
+	expr("cut-from-itself", "trace/links.go", "Links.set", "to.Without(n)", "to",
 		"a cut loses the messages of a node to itself"),
 	expr("fifo-overtakes", "possible.go", "Run.undeliverable", "r.Head(id) != id", "false",
 		"a message overtakes others on a FIFO link"),

@@ -31,7 +31,7 @@ import (
 )
 
 // packages are the packages whose tests run, in the order in which they do.
-var packages = []string{".", "strategy", "shrink", "replay"}
+var packages = []string{".", "strategy", "shrink", "replay", "trace"}
 
 func main() {
 	timeout := flag.Duration("timeout", 3*time.Minute, "time for the tests of a package; a fault with which they "+

@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +34,9 @@ func TestFit(t *testing.T) {
 		if m.Does == "" || m.Name == "" {
 			t.Errorf("%+v does not say what it does", m)
 		}
+		if !slices.Contains(packages, path.Dir(m.File)) {
+			t.Errorf("the tests of %s are not built for the fault %s", path.Dir(m.File), m.Name)
+		}
 	}
 	if n := len(list) - 1; n < 30 {
 		t.Errorf("only %d faults", n)
@@ -48,7 +53,7 @@ func TestChoose(t *testing.T) {
 	if got, err := choose(nil); err != nil || len(got) != len(list)-1 {
 		t.Errorf("%d faults, %v", len(got), err)
 	}
-	if got := strings.Join(order(list[len(list)-1]), " "); got != "replay . strategy shrink" {
+	if got := strings.Join(order(list[len(list)-1]), " "); got != "replay . strategy shrink trace" {
 		t.Errorf("%q", got)
 	}
 }
