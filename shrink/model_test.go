@@ -194,7 +194,7 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 	tier.NotShort(t)
 	fifo := toy.Cluster(nil)
 	fifo.FIFO = true
-	for i, c := range []struct {
+	for _, c := range []struct {
 		name     string
 		system   lockstep.System
 		spec     lockstep.Spec
@@ -354,7 +354,6 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 		{"partitions of servers", &servers{}, seldomAlone(1), strategy.DefaultPartition, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tier.Some(t, i, 2)
 			plan := lockstep.Plan{
 				System:    c.system,
 				Spec:      c.spec,
