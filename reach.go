@@ -29,7 +29,8 @@ type pairs struct {
 }
 
 func (p *pairs) New(info Info) Watcher {
-	return &pairWatcher{lists: &p.lists, before: make([]mix.Hash, info.Nodes+1), every: info.Serial, met: make([]uint64, firstMet)}
+	return &pairWatcher{lists: &p.lists, before: make([]mix.Hash, info.Nodes+1), every: info.Serial,
+		met: make([]uint64, firstMet)}
 }
 
 func (p *pairs) Collect(run int, noted any) {
