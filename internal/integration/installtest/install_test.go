@@ -28,8 +28,8 @@ var masks = [][2]string{
 }
 
 // A user without a checkout follows the page on installing. Then the user tests their own module and runs targets that
-// are built on demand, a stored trace, a custom program and a fleet, as testdata/release.md shows; -rewrite regenerates
-// it. Afterwards the test runs the recipes for CI and builds other programs.
+// are built on demand, a stored trace, a custom program and a fleet, as docs/evidence/installation.md shows; -rewrite
+// regenerates it. Afterwards the test runs the recipes for CI and builds other programs.
 func TestInstall(t *testing.T) {
 	if os.Getenv(variable) == "" {
 		t.Skipf("SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)",
@@ -52,7 +52,8 @@ func TestInstall(t *testing.T) {
 	}
 	variables = append(variables, "RECIPES="+recipes(t))
 	for _, file := range []string{
-		repository + "/docs/tutorials/install.md", "testdata/release.md", "testdata/ci.md", "testdata/targets.md",
+		repository + "/docs/tutorials/install.md", repository + "/docs/evidence/installation.md",
+		"testdata/ci.md", "testdata/targets.md",
 	} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := page.Reader{
@@ -117,7 +118,7 @@ func goEnv(t *testing.T, name string) string {
 // The test that is run against the release is the one of the README.
 func TestSameTest(t *testing.T) {
 	var texts []string
-	for _, file := range []string{repository + "/README.md", "testdata/release.md"} {
+	for _, file := range []string{repository + "/README.md", repository + "/docs/evidence/installation.md"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
