@@ -90,9 +90,10 @@ func (w *pairWatcher) meet(node Node, what mix.Hash) {
 	pair := w.before[node]
 	w.before[node] = what
 	pair.Mix(uint64(what))
-	if slot := w.slot(max(uint64(pair), 1)); *slot == 0 {
-		*slot = max(uint64(pair), 1)
-		w.list = append(w.list, *slot)
+	key := max(uint64(pair), 1)
+	if slot := w.slot(key); *slot == 0 {
+		*slot = key
+		w.list = append(w.list, key)
 		if 2*len(w.list) > len(w.met) {
 			w.grow()
 		}

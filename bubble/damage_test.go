@@ -574,7 +574,7 @@ func TestReconfigure(t *testing.T) {
 }
 
 // A cluster limits the configurations of a restart, and names them in events.
-func TestNextSettings(t *testing.T) {
+func TestNextConfigurations(t *testing.T) {
 	var names []any
 	cluster := bubble.Cluster{
 		Name: "settings", Nodes: 3, OtherConfigurations: 2, ConfigurationNames: []string{"a", "b", "c"},

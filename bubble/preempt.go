@@ -19,7 +19,7 @@ type Preemption struct {
 	Share float64
 	// Time is how long a preempted goroutine stops. The zero value means that it continues after the goroutines that
 	// can run at that moment, and so does a goroutine that holds a mutex: functions that the engine calls, like that of
-	// Node.State, must not wait for it.
+	// Node.SetState, must not wait for it.
 	Time Delay
 }
 

@@ -65,12 +65,19 @@ func (e *Env) conform(plan *lockstep.Plan, c conforming) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	e.conformance, e.conformed = m, c
-	if plan.Spec == nil || c.ConformAlone {
-		plan.Spec = m.Spec
-	} else {
-		plan.Spec = spec.All(plan.Spec, m.Spec)
+	if c.ConformAlone {
+		plan.Spec = nil
 	}
+	plan.Spec = beside(plan.Spec, m.Spec)
 	return nil
+}
+
+// beside is a plan's spec, which may be nil, with another one.
+func beside(s, other lockstep.Spec) lockstep.Spec {
+	if s == nil {
+		return other
+	}
+	return spec.All(s, other)
 }
 
 // visited puts what a campaign visited of its model into the summary. A campaign that ended with a finding may have

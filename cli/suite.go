@@ -6,7 +6,6 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage/model"
 	"github.com/lockstep-go/lockstep/report/campaign"
-	"github.com/lockstep-go/lockstep/spec"
 )
 
 // Suite is a suite of tests. All fields are set.
@@ -53,11 +52,7 @@ func (c *runCmd) useSuite(e *Env, plan *lockstep.Plan) error {
 	}
 	c.suite = s
 	plan.Strategy, plan.Runs, plan.KeepGoing, plan.Distinct = s.Strategy, s.Tests, true, c.Report != ""
-	if plan.Spec == nil {
-		plan.Spec = s.Spec
-	} else {
-		plan.Spec = spec.All(plan.Spec, s.Spec)
-	}
+	plan.Spec = beside(plan.Spec, s.Spec)
 	return nil
 }
 
