@@ -63,13 +63,15 @@ func countedPackages(p *target.Program, given string) ([]string, error) {
 	if given != "" {
 		return strings.Split(given, ","), nil
 	}
+	return codeUnderTest(p, "its statements cannot be counted; --coverpkg names packages that are part of the program")
+}
+
+// codeUnderTest returns the patterns of the packages of a program's description. It is an error if the description
+// names none: the text says what follows.
+func codeUnderTest(p *target.Program, so string) ([]string, error) {
 	patterns := p.Counts()
 	if len(patterns) == 0 && p.Module != "" {
-		return nil, fmt.Errorf(
-			"%s has no Go code under test that the go command builds into it, so its statements cannot be counted; "+
-				"--coverpkg names packages that are part of the program",
-			p.Name,
-		)
+		return nil, fmt.Errorf("%s has no Go code under test that the go command builds into it, so %s", p.Name, so)
 	}
 	return patterns, nil
 }
